@@ -32,15 +32,13 @@ const CALM: u32 = 10;
 /// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
 const KEEN: u32 = 3;
 
-/// A runnable or job that has not moved.
-#[derive(Clone, Copy)]
-enum Still {
-    /// A child in the list of the scope with this number.
-    Child {
-        scope: usize,
-        /// It has not moved for a whole period; else its scope's thread is stuck.
-        whole_period: bool,
-    },
+/// What a look has seen: in equal ones nothing has moved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// Children in the list of the scope with this number, and a number that changes when one is taken.
+    Child { scope: usize, taken: u32 },
+    /// A child of a scope whose thread is stuck.
+    Stuck { scope: usize },
     /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
     Task { seat: usize, look: u32 },
     /// The oldest job of the fork seat with this number, likewise.
@@ -50,15 +48,10 @@ enum Still {
 /// What one worker knows as a sentinel.
 #[derive(Default)]
 pub(crate) struct Sentinel {
-    /// The scopes that had children at the last thorough look: each one's number, and a number that changes when a child
-    /// is taken.
-    children: Vec<(usize, u32)>,
-    /// Likewise the seats with a task in their slot.
-    tasks: Vec<(usize, u32)>,
-    /// The same at the last look on a beat.
-    slots: Vec<(usize, u32)>,
-    /// Likewise the fork seats with a job.
-    forks: Vec<(usize, u64)>,
+    /// What it saw at the last thorough look.
+    seen: Vec<Seen>,
+    /// The tasks in slots that it saw at the last look on a beat.
+    slots: Vec<Seen>,
     /// The number of guests at the last look.
     guests: usize,
     /// Processor times then, if there were children or jobs of joins.
@@ -66,7 +59,7 @@ pub(crate) struct Sentinel {
     /// How long it has slept since then.
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
-    still: Option<Still>,
+    still: Option<Seen>,
     /// Looks in a row without an open scope.
     quiet: u32,
     /// Looks in a row at an open scope while no core was free.
@@ -82,7 +75,7 @@ impl Sentinel {
     #[inline]
     pub(crate) fn looks_around(&mut self, pool: &Shared) {
         if pool.seats.slots_sight() != Sight::Nothing {
-            self.slots = full_slots(pool);
+            self.slots = full_slots(pool).collect();
         }
     }
 
@@ -93,9 +86,7 @@ impl Sentinel {
         pool: &'s Shared,
         worker: usize,
     ) -> impl Iterator<Item = Duration> + use<'s> {
-        self.children.clear();
-        self.tasks.clear();
-        self.forks.clear();
+        self.seen.clear();
         self.still = None;
         self.crowded = 0;
         self.quiet = if self.keen { 0 } else { CALM - 1 };
@@ -131,10 +122,7 @@ impl Sentinel {
             self.quiet = 0;
             self.crowded = 0;
             if let Some(scope) = scopes.first_stuck() {
-                self.still = Some(Still::Child {
-                    scope,
-                    whole_period: false,
-                });
+                self.still = Some(Seen::Stuck { scope });
                 return None;
             }
             beat.look_in_vain();
@@ -177,9 +165,8 @@ impl Sentinel {
     /// behind a long poll.
     fn look_at_slots(&mut self, pool: &Shared) {
         for again in [false, true] {
-            let slots = full_slots(pool);
-            let same = slots.iter().find(|slot| self.slots.contains(slot));
-            self.still = same.map(|&(seat, look)| Still::Task { seat, look });
+            let slots: Vec<_> = full_slots(pool).collect();
+            self.still = slots.iter().find(|slot| self.slots.contains(slot)).copied();
             self.slots = slots;
             if again || self.still.is_some() || self.slots.is_empty() {
                 return;
@@ -190,37 +177,24 @@ impl Sentinel {
 
     /// Compares what lies in lists and slots with the thorough look before.
     fn look_thoroughly(&mut self, pool: &Shared) {
-        let mut still = None;
-        let mut children = Vec::new();
-        for (scope, slot) in pool.scopes.table.scan().enumerate() {
-            if slot.core().is_empty() {
-                continue;
-            }
-            let seen = (scope, slot.core().taken());
-            if self.children.contains(&seen) {
-                still.get_or_insert(Still::Child {
-                    scope,
-                    whole_period: true,
-                });
-            }
-            children.push(seen);
+        let scopes = pool.scopes.table.scan().enumerate();
+        let children = scopes
+            .filter(|(_, slot)| !slot.core().is_empty())
+            .map(|(scope, slot)| Seen::Child {
+                scope,
+                taken: slot.core().taken(),
+            });
+        let jobs = pool.forks.jobs();
+        let forks = jobs.map(|(seat, look)| Seen::Fork { seat, look });
+        let seen: Vec<_> = children.chain(full_slots(pool)).chain(forks).collect();
+        self.still = seen.iter().find(|item| self.seen.contains(item)).copied();
+        if self.still.is_none() {
+            let mut others = seen
+                .iter()
+                .filter(|item| !matches!(item, Seen::Task { .. }));
+            self.processor = others.next().map(|_| Processor::now(pool));
         }
-        let tasks = full_slots(pool);
-        if let Some(&(seat, look)) = tasks.iter().find(|task| self.tasks.contains(task)) {
-            still.get_or_insert(Still::Task { seat, look });
-        }
-        let forks: Vec<_> = pool.forks.jobs().collect();
-        if let Some(&(seat, look)) = forks.iter().find(|job| self.forks.contains(job)) {
-            still.get_or_insert(Still::Fork { seat, look });
-        }
-        if still.is_none() {
-            let looked = !children.is_empty() || !forks.is_empty();
-            self.processor = looked.then(|| Processor::now(pool));
-        }
-        self.still = still;
-        self.children = children;
-        self.tasks = tasks;
-        self.forks = forks;
+        self.seen = seen;
         self.waited = Duration::ZERO;
     }
 
@@ -229,19 +203,15 @@ impl Sentinel {
         pool.scopes.beat.leave(worker);
         pool.seats.beat.leave(worker);
         match self.still.take()? {
-            Still::Child {
-                scope,
-                whole_period,
-            } => {
-                let slot = pool.scopes.table.get(scope)?;
-                let child = slot.core().steal()?;
-                pool.scopes.beat.found();
-                if whole_period && self.rests(pool, |time| time.workers) {
+            Seen::Stuck { scope } => take_child(pool, scope),
+            Seen::Child { scope, .. } => {
+                let child = take_child(pool, scope)?;
+                if self.rests(pool, |time| time.workers) {
                     pool.scopes.observe_blocking();
                 }
-                Some(Found::Child(child, slot))
+                Some(child)
             }
-            Still::Task { seat, look } => {
+            Seen::Task { seat, look } => {
                 let lifo = &pool.seats.workers.get(seat)?.lifo;
                 if lifo.look() != Some(look) {
                     return None;
@@ -250,14 +220,14 @@ impl Sentinel {
                 pool.seats.beat.found();
                 Some(Found::Task(task))
             }
-            Still::Fork { seat, look } => {
+            Seen::Fork { seat, look } => {
                 let job = steal::take_still(pool, seat, look)?;
                 // Of a thread that is no worker, the process alone tells whether it computes.
-                let rests = match pool.forks.any_foreign() {
-                    true => self.rests(pool, |time| time.process),
-                    false => self.rests(pool, |time| time.workers),
-                };
-                if rests {
+                let foreign = pool.forks.any_foreign();
+                if self.rests(
+                    pool,
+                    |time| if foreign { time.process } else { time.workers },
+                ) {
                     pool.scopes.observe_blocking();
                 }
                 Some(Found::Fork(job))
@@ -274,12 +244,20 @@ impl Sentinel {
     }
 }
 
-/// The workers with a task in their slot, and a number that changes when the slot's task does.
-fn full_slots(pool: &Shared) -> Vec<(usize, u32)> {
+/// The workers with a task in their slot.
+fn full_slots(pool: &Shared) -> impl Iterator<Item = Seen> {
     let seats = pool.seats.workers.scan().enumerate();
-    seats
-        .filter_map(|(seat, worker)| Some((seat, worker.lifo.look()?)))
-        .collect()
+    seats.filter_map(|(seat, worker)| {
+        let look = worker.lifo.look()?;
+        Some(Seen::Task { seat, look })
+    })
+}
+
+fn take_child(pool: &Shared, scope: usize) -> Option<Found<'_>> {
+    let slot = pool.scopes.table.get(scope)?;
+    let child = slot.core().steal()?;
+    pool.scopes.beat.found();
+    Some(Found::Child(child, slot))
 }
 
 /// Processor times; zero where the system does not tell.
