@@ -64,21 +64,18 @@ pub(crate) async fn tick(pool: &Shared) {
     poll_fn(|context| {
         loop {
             let owes = sleeper.wake();
-            // While the thread runs other tasks, its own background tasks stand still: see `drive`.
-            let lent = frames::lend();
-            let taken = order::bystander_take(pool);
-            if owes == Owes::Look {
-                wake_for_rest(pool);
-            }
-            if let Some(taken) = taken {
-                // A tick that runs a task no longer counts as a sleeper, however long the task
-                // takes.
-                sleeper.place = None;
-                eager::begin_turn();
-                taken.found.run_borrowed(pool);
+            let has_run = tick_once(pool, |found| {
+                if owes == Owes::Look {
+                    wake_for_rest(pool);
+                }
+                if found {
+                    // A tick that runs a task no longer counts as a sleeper, however long the task takes.
+                    sleeper.place = None;
+                }
+            });
+            if has_run {
                 return Poll::Ready(());
             }
-            drop(lent);
             if sleeper.sleep(context) {
                 return Poll::Pending;
             }
@@ -88,35 +85,25 @@ pub(crate) async fn tick(pool: &Shared) {
 }
 
 /// Polls one queued task, if there is one.
-#[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
-    eager::begin_turn();
-    // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
-    if let Some(outside) = frames::Outside::of_polls() {
-        if let Some(task) = pool.injector.take_unrivalled() {
-            outside.poll(pool, task);
-            return true;
-        }
+    let has_run = tick_once(pool, |_| ());
+    if !has_run {
+        give_back();
     }
-    try_tick_in_order(pool)
+    has_run
 }
 
-/// Polls the first task in the order of a bystander, if there is one.
-// Not into `try_tick`, whose first branch would pay for the registers of this one.
-#[inline(never)]
-fn try_tick_in_order(pool: &Shared) -> bool {
+/// Polls the first task in the order of a bystander, if there is one. Says beforehand, by `found`, whether there is.
+#[inline]
+fn tick_once(pool: &Shared, found: impl FnOnce(bool)) -> bool {
     // While the thread runs other tasks, its own background tasks stand still: see `drive`.
     let _lent = frames::lend();
-    match order::bystander_take(pool) {
-        Some(taken) => {
-            taken.found.run_borrowed(pool);
-            true
-        }
-        None => {
-            give_back();
-            false
-        }
-    }
+    let taken = order::bystander_take(pool);
+    found(taken.is_some());
+    let Some(taken) = taken else { return false };
+    eager::begin_turn();
+    taken.found.run_borrowed(pool);
+    true
 }
 
 /// The seat of a `run` future, from its first poll on.
@@ -131,7 +118,6 @@ unsafe impl Sync for DriverSeat<'_> {}
 
 impl<'p> DriverSeat<'p> {
     fn take(pool: &'p Shared) -> Self {
-        pool.injector.note_rival();
         let index = pool.seats.drivers.acquire();
         // SAFETY: the table has just handed out this seat, and `drop` gives it back after the runner's last use.
         let runner = unsafe { Runner::driver(pool, index) };

@@ -157,7 +157,6 @@ fn start_thread(
     wanted: impl Fn(&[Thread]) -> bool,
 ) -> io::Result<bool> {
     let config = &pool.threads.config;
-    pool.injector.note_rival();
     let index = pool.seats.workers.acquire();
     let name = {
         let is_held = weakened!("executor-name-locked");
