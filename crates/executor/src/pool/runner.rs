@@ -1,5 +1,5 @@
 //! A runner polls a pool's tasks from a seat: a worker thread, or a `run` future. This file says which of them the current
-//! thread is. `place.rs` says where a runnable goes.
+//! thread is. `schedule.rs` says where a runnable goes.
 //!
 //! There are two thread-locals, since a worker may drive another executor in the middle of a job. `WORKER` is the
 //! worker whose loop runs on the thread; waits use it. `RUNNER` is the innermost worker or driver whose tasks are being
@@ -305,10 +305,19 @@ pub(crate) fn with_runner_of<T>(
     with_runner(|runner| f(runner.filter(|runner| ptr::eq(runner.pool, pool))))
 }
 
+/// Calls `f` with the worker whose loop runs on the current thread, if it is of `pool`.
+#[inline]
+pub(crate) fn with_worker_of<T>(
+    pool: *const Shared,
+    f: impl FnOnce(Option<&Runner<'_>>) -> T,
+) -> T {
+    with_worker(|worker| f(worker.filter(|worker| ptr::eq(worker.pool, pool))))
+}
+
 /// Whether the current thread is a worker of `pool`.
 #[inline]
 pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
-    with_worker(|worker| worker.is_some_and(|worker| ptr::eq(worker.pool, pool)))
+    with_worker_of(pool, |worker| worker.is_some())
 }
 
 /// Whether the thread is in the middle of a runner of `pool`.

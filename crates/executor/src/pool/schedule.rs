@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_sync::Arc;
 
-use super::runner::{self, Runner, is_worker_of, with_runner_of, with_worker};
+use super::runner::{self, Runner, with_runner_of, with_worker_of};
 use super::shared::Shared;
 use crate::parts::lanes::Lane;
 use crate::protocol::lifo_slot::IN_A_ROW;
@@ -62,9 +62,7 @@ pub(crate) fn place(pool: &Shared, task: Runnable, cause: Cause) -> Result<Owed,
 
 /// A worker of `pool` calls this before it waits for the others to end: no sentinel will be left to look at its slot.
 pub(crate) fn empty_slot_in(pool: &Shared) {
-    if is_worker_of(pool) {
-        with_worker(|worker| worker.map(Runner::empty_slot));
-    }
+    with_worker_of(pool, |worker| worker.map(Runner::empty_slot));
 }
 
 impl Runner<'_> {

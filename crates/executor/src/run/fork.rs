@@ -150,10 +150,8 @@ impl WaitFor for Stolen<'_> {
 
 /// Runs a job in the middle of a wait, in the context of the thread's worker if it is of the job's pool.
 fn run_inside(pool: &Shared, job: Claimed) {
-    runner::with_worker(|worker| match worker {
-        Some(worker) if std::ptr::eq(worker.pool(), pool) && !runner::is_inside(pool) => {
-            worker.enter(|| job.run(pool));
-        }
+    runner::with_worker_of(pool, |worker| match worker {
+        Some(worker) if !runner::is_inside(pool) => worker.enter(|| job.run(pool)),
         _ => job.run(pool),
     });
 }

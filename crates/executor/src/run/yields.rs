@@ -1,7 +1,7 @@
 //! A thread in the middle of its work lets one other piece of work run: on top of its stack.
 
 use crate::pool::fork::worker::Worker;
-use crate::pool::runner::{self, Runner};
+use crate::pool::runner::with_worker_of;
 use crate::pool::shared::Shared;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
@@ -91,11 +91,6 @@ impl Worker {
             Yield::Idle
         }
     }
-}
-
-/// Calls `f` with the worker of `pool` that runs on this thread, if one does.
-fn with_worker_of<T>(pool: &Shared, f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
-    runner::with_worker(|worker| f(worker.filter(|worker| std::ptr::eq(worker.pool(), pool))))
 }
 
 /// [`Worker::yield_now`] in the current thread's place.

@@ -95,10 +95,7 @@ pub(crate) fn seat_in(pool: &Shared) -> *const Seat {
 
 /// The seat of this thread's worker, taken now if it has none yet, if it is one of `pool`; else null.
 fn of_worker_in(pool: &Shared) -> *const Seat {
-    runner::with_worker(|worker| match worker {
-        Some(worker) if ptr::eq(worker.pool(), pool) => of_worker(worker),
-        _ => ptr::null(),
-    })
+    runner::with_worker_of(pool, |worker| worker.map_or(ptr::null(), of_worker))
 }
 
 /// The worker leaves its place: it gives its seat back. It runs no code of users any more.
