@@ -166,15 +166,6 @@ impl<'p> Runner<'p> {
     #[inline]
     pub(super) fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
         let pool = self.pool();
-        let Progress {
-            token,
-            sentinel,
-            in_a_row,
-            watched,
-            patience,
-            naps,
-            looked,
-        } = progress;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
             if self.seat().is_asked_to_end() && self.may_end() && self.seat().end() {
@@ -185,22 +176,22 @@ impl<'p> Runner<'p> {
             }
             *turns -= 1;
             let pinned = terrace_thread::has_work();
-            if pinned && *in_a_row < GLOBAL_INTERVAL {
-                *in_a_row += 1;
+            if pinned && progress.in_a_row < GLOBAL_INTERVAL {
+                progress.in_a_row += 1;
                 self.flush();
-                self.stop_search(token);
+                self.stop_search(&mut progress.token);
                 if !terrace_thread::tick() {
                     // A pusher has announced the task and not pushed it yet: let it go on.
                     yield_now();
                 }
-                *watched = false;
+                progress.watched = false;
                 continue;
             }
-            *in_a_row = 0;
-            if token.is_none() {
+            progress.in_a_row = 0;
+            if progress.token.is_none() {
                 if let Some(task) = self.next_at_hand() {
                     self.run_turn(task);
-                    *watched = false;
+                    progress.watched = false;
                     continue;
                 }
             }
@@ -209,10 +200,10 @@ impl<'p> Runner<'p> {
                 self.rotation.pass();
             }
             if let Some(Taken { found, refilled }) = self.find() {
-                if refilled == Refilled::Yes && token.is_none() {
+                if refilled == Refilled::Yes && progress.token.is_none() {
                     pool.publish_moved();
                 }
-                if let Some(token) = &*token {
+                if let Some(token) = &progress.token {
                     let more = match &found {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
@@ -229,8 +220,8 @@ impl<'p> Runner<'p> {
                     };
                     pool.idle.wake_more(token, more);
                 }
-                self.stop_search(token);
-                *patience = match &found {
+                self.stop_search(&mut progress.token);
+                progress.patience = match &found {
                     Found::Child(_, slot) if pool.scopes.pacing(slot).outlasts_wakes() => {
                         Patience::Never
                     }
@@ -238,30 +229,31 @@ impl<'p> Runner<'p> {
                     Found::Fork(_) | Found::Child(..) => Patience::Long,
                     Found::Task(_) | Found::Lane(..) => Patience::Short,
                 };
-                self.run_found(found, sentinel);
-                *watched = false;
+                self.run_found(found, &mut progress.sentinel);
+                progress.watched = false;
                 continue;
             }
             if pinned {
                 continue;
             }
             self.gather.end();
-            if token.is_none() {
-                *token = pool.idle.try_search(self.index());
+            if progress.token.is_none() {
+                progress.token = pool.idle.try_search(self.index());
             }
-            if token.is_some()
-                && !*watched
+            if progress.token.is_some()
+                && !progress.watched
                 && !self.polled.get()
-                && *patience != Patience::Never
+                && progress.patience != Patience::Never
                 && awake::spin_pays(&pool.idle, self.index())
             {
-                sentinel.looks_around(pool);
-                let passed = mem::replace(looked, *turns).wrapping_sub(*turns);
-                if naps.look(passed, *patience, |patience| self.spin(patience)) {
+                progress.sentinel.looks_around(pool);
+                let passed = mem::replace(&mut progress.looked, *turns).wrapping_sub(*turns);
+                let (naps, patience) = (&mut progress.naps, progress.patience);
+                if naps.look(passed, patience, |patience| self.spin(patience)) {
                     continue;
                 }
             }
-            *patience = Patience::Short;
+            progress.patience = Patience::Short;
             return Stop::Idle;
         }
         Stop::Ended
