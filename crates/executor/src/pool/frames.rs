@@ -199,7 +199,7 @@ pub(crate) fn lend() -> Option<Lent> {
     for frame in lent().take(count) {
         match weakened!("executor-permit-misdirected") {
             true => {
-                runner::with_worker(|worker| worker.map(|worker| worker.pool().give_permit_back()));
+                runner::with_worker(|worker| worker.map(|worker| worker.pool.give_permit_back()));
             }
             false => frame.pool().give_permit_back(),
         }
@@ -275,10 +275,10 @@ pub(crate) fn poll_inside<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
 pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First)) -> (T, First) {
     with_runner_of(pool, |runner| {
         let runner = runner.expect("the caller has seen the runner");
-        runner.seat().count.spawn();
+        runner.seat.count.spawn();
         let (task, first) = runner.deferred.suspend(|| traced(poll));
         if first == First::Ended {
-            runner.seat().count.end();
+            runner.seat.count.end();
             pool.quiet.ended(&pool.seats);
         }
         (task, first)

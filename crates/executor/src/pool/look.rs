@@ -8,7 +8,7 @@ use terrace_sync::time::CpuClock;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use super::runner::{self, Runner};
+use super::runner;
 use super::shared::Shared;
 use crate::dump::Dump;
 use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
@@ -214,7 +214,7 @@ fn at(pool: &Shared) -> Pool {
 }
 
 fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
-    let here = runner::with_worker_of(pool, |worker| worker.map(Runner::index));
+    let here = runner::with_worker_of(pool, |worker| worker.map(|worker| worker.index));
     let (searching, awake) = (pool.idle.searching(), pool.idle.awake());
     let busy = match searching {
         0 => Doing::Runs,

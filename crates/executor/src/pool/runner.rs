@@ -36,10 +36,10 @@ terrace_sync::thread_local! {
 
 /// A worker, or a `run` future, in its seat.
 pub(crate) struct Runner<'p> {
-    pool: &'p Shared,
-    seat: &'p Seat,
+    pub(crate) pool: &'p Shared,
+    pub(crate) seat: &'p Seat,
     /// The number of the seat among those of its kind.
-    index: usize,
+    pub(crate) index: usize,
     /// The value that `current` returns to the tasks.
     current: Current,
     pub(super) deferred: DeferredPublish,
@@ -179,21 +179,6 @@ impl<'p> Runner<'p> {
             Arrival::InHook => self.pool.threads.spare_ends_wait(),
             Arrival::Arrived => {}
         }
-    }
-
-    #[inline]
-    pub(crate) fn pool(&self) -> &'p Shared {
-        self.pool
-    }
-
-    #[inline]
-    pub(crate) fn seat(&self) -> &'p Seat {
-        self.seat
-    }
-
-    #[inline]
-    pub(crate) fn index(&self) -> usize {
-        self.index
     }
 
     /// Whether it is a `run` future.

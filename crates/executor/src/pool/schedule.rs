@@ -75,7 +75,7 @@ impl Runner<'_> {
             self.slot_runs.set(0);
             return None;
         }
-        let task = self.seat().lifo.take();
+        let task = self.seat.lifo.take();
         self.slot_runs.set(if task.is_some() { row + 1 } else { 0 });
         task
     }
@@ -84,7 +84,7 @@ impl Runner<'_> {
     /// find, at less cost. It publishes a deferred task unless it takes the head of the ring.
     #[inline]
     pub(crate) fn next_at_hand(&self) -> Option<Runnable> {
-        if self.seat().lifo.is_empty() {
+        if self.seat.lifo.is_empty() {
             if !self.may_run_local() {
                 return None;
             }
@@ -97,7 +97,7 @@ impl Runner<'_> {
             return None;
         }
         self.flush();
-        let task = self.seat().lifo.take()?;
+        let task = self.seat.lifo.take()?;
         self.slot_runs.set(row + 1);
         self.fairness.slot_ran();
         Some(task)
@@ -106,15 +106,15 @@ impl Runner<'_> {
     /// Whether it may take from its own slot or ring now.
     #[inline]
     fn may_run_local(&self) -> bool {
-        self.fairness.may_run_local() && self.pool().lanes.high.is_empty()
+        self.fairness.may_run_local() && self.pool.lanes.high.is_empty()
     }
 
     /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits
     /// in the middle of a poll, or ends.
     pub(crate) fn empty_slot(&self) {
-        self.seat().lifo.empty(|task| {
-            self.ring().push_or_overflow(task, &self.pool().injector);
-            self.pool().publish();
+        self.seat.lifo.empty(|task| {
+            self.ring().push_or_overflow(task, &self.pool.injector);
+            self.pool.publish();
         });
     }
 
@@ -122,10 +122,10 @@ impl Runner<'_> {
     pub(crate) fn hand_over(&self) -> usize {
         let mut moved = 0;
         let mut inject = |task| {
-            self.pool().injector.push(task);
+            self.pool.injector.push(task);
             moved += 1;
         };
-        self.seat().lifo.empty(&mut inject);
+        self.seat.lifo.empty(&mut inject);
         let ring = self.ring();
         while let Some(task) = ring.pop() {
             inject(task);
@@ -158,9 +158,9 @@ impl Runner<'_> {
     /// chain leaves would be cold for the next.
     #[inline]
     fn queue_woken(&self, task: Runnable) -> Owed {
-        if self.is_driver() || self.polled.get() || !self.seat().ring.is_empty() {
+        if self.is_driver() || self.polled.get() || !self.seat.ring.is_empty() {
             self.push(task);
-        } else if let Some(displaced) = self.seat().lifo.put(task) {
+        } else if let Some(displaced) = self.seat.lifo.put(task) {
             self.push(displaced);
         } else {
             terrace_trace::local_schedule();
@@ -173,13 +173,13 @@ impl Runner<'_> {
     #[inline]
     fn push(&self, task: Runnable) -> bool {
         terrace_trace::local_schedule();
-        let overflowed = self.ring().push_or_overflow(task, &self.pool().injector);
+        let overflowed = self.ring().push_or_overflow(task, &self.pool.injector);
         if self.parked.get() {
             // Its own reactor has woken the task: the worker looks first, and wakes others if there is more.
-            self.pool().idle.wake_worker(self.index());
+            self.pool.idle.wake_worker(self.index);
         }
         if overflowed {
-            self.seat().counts.overflows.add(1);
+            self.seat.counts.overflows.add(1);
         }
         overflowed
     }

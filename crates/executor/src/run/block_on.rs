@@ -156,11 +156,11 @@ fn run_awaited(awaited: TaskId) -> bool {
 impl Runner<'_> {
     /// Whether the worker may run the only task in its ring in the middle of a wait.
     fn may_run_its_only_task(&self) -> bool {
-        let pool = self.pool();
+        let pool = self.pool;
         self.in_loop.get()
             && !self.polled.get()
             && self.nested_help.get() < NESTED_HELP
-            && self.seat().ring.len() == 1
+            && self.seat.ring.len() == 1
             && pool.lanes.high.is_empty()
             && !threadless::any()
             && !has_tasks()
@@ -175,15 +175,15 @@ impl Runner<'_> {
         };
         if task.id() != Some(awaited) {
             // A thread that looked for work in the meantime has missed it.
-            self.ring().push_or_overflow(task, &self.pool().injector);
-            self.pool().publish();
+            self.ring().push_or_overflow(task, &self.pool.injector);
+            self.pool.publish();
             return false;
         }
         let depth = self.nested_help.get();
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
         eager::begin_turn();
-        self.pool()
+        self.pool
             .waits_beneath
             .during(|| self.enter(|| run_task(task)));
         drop(lent);

@@ -132,7 +132,7 @@ impl<'p> DriverSeat<'p> {
     ) -> Poll<T> {
         let runner = &self.runner;
         runner.enter(|| {
-            let _polled = Polled::new(runner.seat());
+            let _polled = Polled::new(runner.seat);
             drive(runner, sleeper, context, future)
         })
     }
@@ -161,7 +161,7 @@ fn drive<T>(
     context: &mut Context<'_>,
     mut future: Pin<&mut impl Future<Output = T>>,
 ) -> Poll<T> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     if sleeper.wake() == Owes::Look {
         let _lent = frames::lend();
         if let Some(found) = find(runner, Owes::Look) {
@@ -251,7 +251,7 @@ fn next<'p>(
 /// Takes work from any source. The driver publishes the tasks that it moved. If it owes a look, it publishes the tasks
 /// that are left, even if it found none: a thief may have been in the way.
 fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     let taken = order::Driver::take(&Look::turn(runner));
     if taken
         .as_ref()
@@ -267,9 +267,9 @@ fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
 impl Drop for DriverSeat<'_> {
     fn drop(&mut self) {
         let runner = &self.runner;
-        let pool = runner.pool();
+        let pool = runner.pool;
         let moved = runner.hand_over();
-        pool.seats.drivers.release(runner.index());
+        pool.seats.drivers.release(runner.index);
         pool.publish_tasks(moved);
     }
 }

@@ -149,14 +149,14 @@ impl Place {
             Kind::Worker => runner,
             Kind::Spare => runner.spare(),
         };
-        runner.seat().start_clock();
+        runner.seat.start_clock();
         let left = runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
         leave_fork_seat(&runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
         if !weakened!("executor-worker-bound") {
             internal::unbind_worker();
         }
-        runner.seat().stop_clock();
+        runner.seat.stop_clock();
         left.unwrap_or_else(|| runner.leave_place())
     }
 }
@@ -164,7 +164,7 @@ impl Place {
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
 fn work_in_place(runner: &Runner<'_>) -> Option<usize> {
     let _awake = Awake::begin();
-    let pool = runner.pool();
+    let pool = runner.pool;
     let config = &pool.threads.config;
     if !weakened!("executor-hook-before-place") {
         runner.take_place();

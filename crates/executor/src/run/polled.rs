@@ -64,7 +64,7 @@ pub(super) fn run(runner: &Runner<'_>, main: &Main) {
         .err(),
     };
     if let Some(payload) = complaint {
-        runner.pool().report(payload);
+        runner.pool.report(payload);
     }
     if !ended {
         runner.run();
@@ -108,7 +108,7 @@ impl Polled<'_, '_> {
     fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
         let runner = self.runner;
         if runner.parked.get() {
-            let woken = runner.pool().idle.poll_park(runner.index(), waker.clone());
+            let woken = runner.pool.idle.poll_park(runner.index, waker.clone());
             let Some(token) = woken else {
                 return Poll::Pending;
             };
@@ -137,7 +137,7 @@ impl Polled<'_, '_> {
     /// turn; ready if it goes on in this poll.
     fn rest(&mut self, waker: &Waker) -> Poll<()> {
         let runner = self.runner;
-        let (pool, index) = (runner.pool(), runner.index());
+        let (pool, index) = (runner.pool, runner.index);
         let asleep = goes_to_sleep(runner);
         let scan = Scan::of_worker(runner, Looking::Parking);
         let token = self.progress.token.take();

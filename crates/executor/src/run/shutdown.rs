@@ -220,7 +220,7 @@ struct Caller<'p> {
 
 impl<'p> Caller<'p> {
     fn new(pool: &'p Shared) -> Self {
-        let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool().arc()));
+        let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool.arc()));
         let own = own_pool.as_deref().unwrap_or(pool);
         let mark = own.threads.mark();
         let marked = mark.is_some_and(|mark| mark.is_first);

@@ -204,7 +204,7 @@ fn leave_park() {
 /// workers.
 fn spin_pays() -> bool {
     runner::with_worker(|worker| match worker {
-        Some(worker) => awake::spin_pays(&worker.pool().idle, worker.index()),
+        Some(worker) => awake::spin_pays(&worker.pool.idle, worker.index),
         None => !terrace_thread::internal::shares_processor() && awake::has_room_for(1),
     })
 }
@@ -243,17 +243,17 @@ fn sleep_on_worker(
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
 ) -> Notified {
-    let pool = worker.pool();
+    let pool = worker.pool;
     worker.waits();
     // The program may wait beside its worker's future, between two polls.
     leave_park();
     let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park();
-    worker.seat().asleep.begin();
+    worker.seat.asleep.begin();
     let sleep = |scan: &Scan<'_, '_>| {
         let _asleep = Asleep::begin();
-        let ended = pool.idle.wait_restricted(worker.index(), scan, ready);
+        let ended = pool.idle.wait_restricted(worker.index, scan, ready);
         matches!(ended, Restricted::LastResort)
     };
     let resort = LastResort {
@@ -261,7 +261,7 @@ fn sleep_on_worker(
         nested_help: &worker.nested_help,
         in_hook: !worker.in_loop.get(),
     };
-    resort.sleep(worker.index(), sleep, |taken| {
+    resort.sleep(worker.index, sleep, |taken| {
         worker.enter(|| taken.found.run(pool));
     });
     terrace_trace::unpark();

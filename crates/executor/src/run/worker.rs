@@ -71,14 +71,14 @@ impl<'p> Runner<'p> {
     pub(super) fn stays(&self) -> bool {
         match self.kind {
             Kind::Worker => true,
-            Kind::Spare => self.pool().workers() > 0 && has_tasks(),
+            Kind::Spare => self.pool.workers() > 0 && has_tasks(),
         }
     }
 
     /// Ends the search that `token` stands for. The worker calls this before it runs anything.
     pub(super) fn stop_search(&self, token: &mut Option<Token>) {
         if let Some(token) = token.take() {
-            let pool = self.pool();
+            let pool = self.pool;
             let scan = Scan::of_worker(self, Looking::ToWake);
             pool.idle.stop_search(token, &scan);
             pool.attend(|| scan.finds_something());
@@ -88,17 +88,17 @@ impl<'p> Runner<'p> {
     /// The thread takes the worker's place: from now on wakers find it there. It counts as running, as users' hooks
     /// come next.
     pub(super) fn take_place(&self) {
-        let token = self.pool().idle.enter(self.index());
+        let token = self.pool.idle.enter(self.index);
         self.stop_search(&mut Some(token));
     }
 
     /// Gives the place up, and hands the tasks at its seat over to the others. The thread is not in the worker's
     /// context any more, so it queues nothing there later. Returns how many tasks there were.
     pub(super) fn leave_place(&self) -> usize {
-        let pool = self.pool();
+        let pool = self.pool;
         let moved = self.hand_over();
         let scan = Scan::of_worker(self, Looking::ToWake);
-        pool.idle.leave(self.index(), None, &scan);
+        pool.idle.leave(self.index, None, &scan);
         pool.attend(|| scan.finds_something());
         moved
     }
@@ -117,7 +117,7 @@ impl<'p> Runner<'p> {
         let look = Look::turn(self);
         if self.kind == Kind::Spare {
             order::Spare::take(&look)
-        } else if self.seat().is_asked_to_end() {
+        } else if self.seat.is_asked_to_end() {
             order::Ending::take(&look)
         } else {
             order::Worker::take(&look)
@@ -148,7 +148,7 @@ impl<'p> Runner<'p> {
         progress.watched = matches!(woken, Woken::TimedOut(_));
         let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken;
         progress.token = Some(token);
-        if let Some(found) = progress.sentinel.end(self.pool(), self.index()) {
+        if let Some(found) = progress.sentinel.end(self.pool, self.index) {
             self.stop_search(&mut progress.token);
             self.run_found(found, &mut progress.sentinel);
             progress.watched = false;
@@ -165,10 +165,10 @@ impl<'p> Runner<'p> {
     /// Runs what there is, for so many turns at most.
     #[inline]
     pub(super) fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
-        let pool = self.pool();
+        let pool = self.pool;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
-            if self.seat().is_asked_to_end() && self.may_end() && self.seat().end() {
+            if self.seat.is_asked_to_end() && self.may_end() && self.seat.end() {
                 return Stop::Ended;
             }
             if *turns == 0 {
@@ -207,7 +207,7 @@ impl<'p> Runner<'p> {
                     let more = match &found {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
-                            let queued = self.seat().ring.len() + pool.injector.len_hint();
+                            let queued = self.seat.ring.len() + pool.injector.len_hint();
                             queued.min(pool.processors_left())
                         }
                         // A thread that forks hands out a job to one more.
@@ -238,13 +238,13 @@ impl<'p> Runner<'p> {
             }
             self.gather.end();
             if progress.token.is_none() {
-                progress.token = pool.idle.try_search(self.index());
+                progress.token = pool.idle.try_search(self.index);
             }
             if progress.token.is_some()
                 && !progress.watched
                 && !self.polled.get()
                 && progress.patience != Patience::Never
-                && awake::spin_pays(&pool.idle, self.index())
+                && awake::spin_pays(&pool.idle, self.index)
             {
                 progress.sentinel.looks_around(pool);
                 let passed = mem::replace(&mut progress.looked, *turns).wrapping_sub(*turns);
@@ -261,12 +261,12 @@ impl<'p> Runner<'p> {
 
     /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
     fn may_end(&self) -> bool {
-        if !self.pool().threads.is_draining() {
+        if !self.pool.threads.is_draining() {
             return true;
         }
         let look = Look::from_seat(self, Looking::Awake);
         // A covered task lies in the slot of another worker, which runs it before it ends.
-        self.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
+        self.seat.lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.
@@ -278,7 +278,7 @@ impl<'p> Runner<'p> {
             Kind::Spare => order::Spare::sight(&look),
         };
         spin(patience, || {
-            terrace_park::Work::has_private_work(&scan, self.index()) || finds() == Sight::Ready
+            terrace_park::Work::has_private_work(&scan, self.index) || finds() == Sight::Ready
         })
     }
 
@@ -288,14 +288,14 @@ impl<'p> Runner<'p> {
             return self.run_children(child, slot);
         }
         if let Found::Fork(_) = found {
-            self.pool().scopes.forget_blocking();
+            self.pool.scopes.forget_blocking();
         }
         found.run_in_loop(self);
     }
 
     /// Runs children of one scope, as long as its list offers any, or its thread is stuck.
     fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
-        let pool = self.pool();
+        let pool = self.pool;
         let core = slot.core();
         let look = Look::from_seat(self, Looking::Awake);
         let wanted =
@@ -331,7 +331,7 @@ fn sleep(runner: &Runner<'_>, token: Option<Token>, sentinel: &mut Sentinel) -> 
         Err(token) => token,
     };
     let scan = Scan::of_worker(runner, Looking::Parking);
-    let token = runner.pool().idle.park(runner.index(), token, &scan);
+    let token = runner.pool.idle.park(runner.index, token, &scan);
     terrace_trace::unpark();
     Woken::Unparked(token)
 }
@@ -348,7 +348,7 @@ pub(super) fn watch(
     sentinel: &mut Sentinel,
     limit: Option<Duration>,
 ) -> Result<Woken, Option<Token>> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     let scopes = || match runner.polled.get() {
         true => pool.scopes.any_to_watch(pool.crew(), 1),
         false => pool.scopes.others_active(pool.crew()),
@@ -360,7 +360,7 @@ pub(super) fn watch(
     if !watches {
         return Err(token);
     }
-    let index = runner.index();
+    let index = runner.index;
     let scan = Scan::of_worker(runner, Looking::Parking);
     let mut left = limit;
     let sleeps = sentinel.sleeps(pool, index).map_while(|sleep| {
@@ -378,10 +378,10 @@ pub(super) fn watch(
 pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     stop_forking(runner);
     terrace_trace::park();
-    runner.seat().counts.parks.add(1);
+    runner.seat.counts.parks.add(1);
     give_back();
     runner.settle();
     runner.rotation.sleeps();
-    runner.seat().asleep.begin();
+    runner.seat.asleep.begin();
     Asleep::begin()
 }

@@ -86,7 +86,7 @@ impl Found<'_> {
             Found::Task(task) => runner.run_turn(task),
             found => {
                 runner.count_poll();
-                found.run(runner.pool());
+                found.run(runner.pool);
             }
         }
     }

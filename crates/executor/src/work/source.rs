@@ -124,7 +124,7 @@ impl<'l, 'p> Look<'l, 'p> {
     pub(crate) fn from_seat(runner: &'l Runner<'p>, looking: Looking) -> Self {
         Self {
             runner: Some(runner),
-            ..Self::bystander(runner.pool(), looking)
+            ..Self::bystander(runner.pool, looking)
         }
     }
 
@@ -157,7 +157,7 @@ impl Source {
             Self::OwnRing => look.runner?.ring().pop().map(Taken::task),
             Self::InjectorByRound => {
                 let runner = look.runner?;
-                if !runner.fairness.round_is_over(|| runner.seat().ring.len()) {
+                if !runner.fairness.round_is_over(|| runner.seat.ring.len()) {
                     return None;
                 }
                 take_batch(runner)
@@ -204,11 +204,11 @@ impl Source {
             }
             Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
             Self::LifoSlot => match look.runner {
-                Some(runner) => runner.seat().lifo.sight(),
+                Some(runner) => runner.seat.lifo.sight(),
                 None => Sight::Nothing,
             },
             Self::OwnRing => {
-                Sight::ready_if(look.runner.is_some_and(|own| !own.seat().ring.is_empty()))
+                Sight::ready_if(look.runner.is_some_and(|own| !own.seat.ring.is_empty()))
             }
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
@@ -241,7 +241,7 @@ fn offered(look: &Look<'_, '_>) -> Sight {
 }
 
 fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     match runner.fairness.random(4) {
         0 | 1 => take_one(pool, &runner.ring()),
         2 => take_background(pool).or_else(|| steal::relieve(runner)),
@@ -250,7 +250,7 @@ fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
 }
 
 fn take_batch<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     let ring = runner.ring();
     let task = pool
         .injector

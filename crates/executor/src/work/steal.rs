@@ -21,7 +21,7 @@ use crate::tuned::ASKING;
 
 /// Takes half of the ring of another seat, from a random one on.
 pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let seats = &runner.pool().seats;
+    let seats = &runner.pool.seats;
     let own = runner.ring();
     // It reads the number once: a seat that comes during the search would shift the others.
     let workers = seats.workers.high();
@@ -34,7 +34,7 @@ pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
         }
         seat.steal_half(&own)
     })?;
-    let counts = &runner.seat().counts;
+    let counts = &runner.seat.counts;
     counts.steal_operations.add(1);
     counts.steals.add(1 + own.ring().len());
     Some(Taken::moved(task, &own))
@@ -46,7 +46,7 @@ pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
 /// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
 /// themselves again and again.
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let seats = &runner.pool().seats;
+    let seats = &runner.pool.seats;
     let fairness = &runner.fairness;
     let last = fairness.suspect.get();
     let workers = seats.workers.high();
@@ -74,7 +74,7 @@ pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
 
 /// Likewise for a job that was forked: takes it if it has not moved since the last look.
 pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let pool = runner.pool();
+    let pool = runner.pool;
     let all = pool.forks.bound();
     if all == 0 {
         return None;

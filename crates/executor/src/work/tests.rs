@@ -169,9 +169,9 @@ impl Pool {
         match (place, own) {
             (Place::ForkOffered | Place::ForkQuiet, _) => unreachable!("forked above"),
             (Place::OwnSlot | Place::OwnRing, None) => return false,
-            (Place::OwnSlot, Some(own)) => assert!(own.seat().lifo.put(item).is_none()),
+            (Place::OwnSlot, Some(own)) => assert!(own.seat.lifo.put(item).is_none()),
             (Place::OwnRing, Some(own)) => assert!(own.ring().push(item).is_ok()),
-            (Place::PeerSlot, _) => assert!(peer.seat().lifo.put(item).is_none()),
+            (Place::PeerSlot, _) => assert!(peer.seat.lifo.put(item).is_none()),
             (Place::PeerRing, _) => assert!(peer.ring().push(item).is_ok()),
             (Place::HighLane, _) => pool.lanes.high.push(item),
             (Place::BackgroundLane, _) => pool.lanes.background.push(item),
@@ -380,9 +380,9 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
             let is_empty = |place| match place {
                 Place::HighLane => shared.lanes.high.is_empty(),
                 Place::Injector => shared.injector.is_empty(),
-                Place::OwnRing => own.seat().ring.is_empty(),
-                Place::PeerRing => peer.seat().ring.is_empty(),
-                Place::PeerSlot => peer.seat().lifo.look().is_none(),
+                Place::OwnRing => own.seat.ring.is_empty(),
+                Place::PeerRing => peer.seat.ring.is_empty(),
+                Place::PeerSlot => peer.seat.lifo.look().is_none(),
                 Place::BackgroundLane => shared.lanes.background.is_empty(),
                 _ => !shared.scopes.has_any(),
             };
@@ -464,7 +464,7 @@ fn a_sentinel_takes_a_task_behind_a_long_poll() {
         assert!(looks.next().is_some(), "no task lies there");
     }
     assert!(beat() > 2 * shortest);
-    assert!(peer.seat().lifo.put(pool.item()).is_none());
+    assert!(peer.seat.lifo.put(pool.item()).is_none());
     assert_eq!(
         looks.next(),
         None,
@@ -474,7 +474,7 @@ fn a_sentinel_takes_a_task_behind_a_long_poll() {
     assert!(sentinel.end(&pool.shared, 0).is_some());
     assert_eq!(beat(), shortest);
     // A worker that has looked around before knows the task already.
-    assert!(peer.seat().lifo.put(pool.item()).is_none());
+    assert!(peer.seat.lifo.put(pool.item()).is_none());
     sentinel.looks_around(&pool.shared);
     assert_eq!(sentinel.sleeps(&pool.shared, 0).next(), None);
     assert!(sentinel.end(&pool.shared, 0).is_some());

@@ -65,7 +65,7 @@ fn take_as_worker() -> *const Seat {
 
 /// The seat of this thread's worker, taken now if it has none yet.
 fn of_worker(worker: &Runner<'_>) -> *const Seat {
-    let pool = worker.pool();
+    let pool = worker.pool;
     let seat = worker
         .fork
         .get()
@@ -104,7 +104,7 @@ pub(crate) fn leave_fork_seat(worker: &Runner<'_>) {
         if ptr::eq(innermost(), seat) {
             FORK.with(|fork| fork.set(ptr::null()));
         }
-        worker.pool().forks.leave(seat);
+        worker.pool.forks.leave(seat);
     }
 }
 
