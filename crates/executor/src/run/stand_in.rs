@@ -4,7 +4,7 @@
 //! Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`NESTED_HELP`] deep, and as many levels more
 //! for tasks that workers hold in their rings.
 //!
-//! A thread that stands in counts as the worker, by its place in the sleeping protocol (`Idle::hold`): the pool has no thread more at
+//! A thread that stands in counts as the worker, by its place in the sleeping protocol (`Idle::hold`). So the pool has no thread more at
 //! work than before, and wakes none. The thread takes no tasks of the pool. When it sleeps in a wait, it waits as the worker would.
 
 use std::cell::Cell;

@@ -339,7 +339,7 @@ fn sleep(runner: &Runner<'_>, token: Option<Token>, sentinel: &mut Sentinel) -> 
 /// Sleeps as a sentinel, for at most `limit`, if there is something to watch, or was lately. Hands the token back if there is not, or if
 /// two other workers watch.
 ///
-/// Each place that a look before a sleep may show as covered is something to watch: no search takes from there, so a worker that neither
+/// Each place that a look before a sleep may show as covered is something to watch. No search takes from there, so a worker that neither
 /// slept nor watched would spin. Most workers watch active threads, too, as those may open scopes. A worker with a reactor does not, as it
 /// hears nothing of its reactor while it watches. While no worker watches, publishers wake one for each scope.
 pub(super) fn watch(

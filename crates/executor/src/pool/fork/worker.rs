@@ -1,4 +1,4 @@
-//! In which fork seat the current thread forks, the handle of it that closures of a join get, and how a thief runs a job there.
+//! In which fork seat the current thread forks, the handle of it that closures of a join get, and how a thief runs a job.
 //!
 //! | the thread                                   | forks in                                    | gives it back            |
 //! |----------------------------------------------|---------------------------------------------|--------------------------|
