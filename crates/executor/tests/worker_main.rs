@@ -74,7 +74,9 @@ async fn beside_another(worker: impl Future<Output = ()>) {
     impl Wake for Inner {
         fn wake(self: Arc<Self>) {
             self.0.store(true, Ordering::Release);
-            if let Some(outer) = self.1.lock().unwrap().take() {
+            // Not under the lock: the outer waker may wake the worker, and so call this one.
+            let outer = self.1.lock().unwrap().take();
+            if let Some(outer) = outer {
                 outer.wake();
             }
         }
