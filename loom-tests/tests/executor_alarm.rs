@@ -1,6 +1,6 @@
 //! The alarm of a pool whose workers are all awake.
 
-use terrace_executor::protocol::alarm::Alarm;
+use terrace_executor::protocol::publish::Alarm;
 use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{Arc, light, model, thread};

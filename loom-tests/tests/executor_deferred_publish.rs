@@ -1,6 +1,6 @@
 //! Tasks that yield, and are mostly not published.
 
-use terrace_executor::protocol::deferred_publish::DeferredPublish;
+use terrace_executor::protocol::publish::DeferredPublish;
 use terrace_executor::protocol::publish::Publish;
 use terrace_park::{Idle, Parker, Unparker, Work};
 use terrace_queue::{Owner, Ring};

@@ -1,6 +1,6 @@
 //! The end of a pool against threads that poll its tasks: workers, and a thread in a wait.
 
-use terrace_executor::protocol::holders::Holders;
+use terrace_executor::protocol::end::Holders;
 use terrace_loom_tests::{Item, Ledger};
 use terrace_sync::atomic::AtomicBool;
 use terrace_sync::atomic::Ordering::SeqCst;

@@ -3,9 +3,10 @@
 use std::ptr::{NonNull, without_provenance_mut};
 use std::time::Duration;
 
-use terrace_executor::protocol::lifo_slot::{LifoSlot, Word};
+use terrace_executor::protocol::sight::Sight;
 use terrace_loom_tests::assert_each_once;
 use terrace_park::{Idle, Restricted, Woken, Work};
+use terrace_queue::{LifoSlot, OwnedWord};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, model, thread};
@@ -14,7 +15,7 @@ use terrace_sync::{Arc, model, thread};
 struct Number(u32);
 
 // SAFETY: the words are the numbers plus one, and nothing is behind them.
-unsafe impl Word for Number {
+unsafe impl OwnedWord for Number {
     fn into_raw(self) -> NonNull<()> {
         NonNull::new(without_provenance_mut(self.0 as usize + 1)).expect("at least one")
     }
@@ -56,9 +57,9 @@ impl Written {
 
 /// The worker wakes two tasks while a thief looks: each comes out once, with the value written before.
 ///
-/// Seen to fail with a swap that is a load and a store (`executor-slot-swap-split`), and without its Acquire
-/// (`executor-slot-swap-release`). Also without the Release of the store (`executor-slot-put-relaxed`), and with a put
-/// that takes the slot for empty (`executor-slot-put-blind`).
+/// Seen to fail with a swap that is a load and a store (`queue-slot-swap-split`), and without its Acquire
+/// (`queue-slot-swap-release`). Also without the Release of the store (`queue-slot-put-relaxed`), and with a put
+/// that takes the slot for empty (`queue-slot-put-blind`).
 #[test]
 fn executor_slot_gives_each_task_once() {
     model(|| {
@@ -109,7 +110,8 @@ impl Pool {
 
 impl Work for Pool {
     fn takeable(&self) -> bool {
-        self.queued.load(Relaxed) > 0 || self.slot.sight().is_takeable(&self.idle)
+        self.queued.load(Relaxed) > 0
+            || Sight::covered_if(!self.slot.is_empty()).is_takeable(&self.idle)
     }
 
     fn has_private_work(&self, _worker: usize) -> bool {
@@ -120,7 +122,7 @@ impl Work for Pool {
 /// Worker 0 wakes a task and computes without end. Worker 1 is the sentinel for a while and then runs another task
 /// without end. Worker 2, asleep for good, gets the task.
 ///
-/// Seen to deadlock with slots that are never takeable (`executor-slot-never-takeable`): the sentinel ends with a full slot.
+/// Seen to deadlock with slots that are never takeable (`executor-covered-never-takeable`): the sentinel ends with a full slot.
 #[test]
 fn executor_slot_outlives_its_sentinel() {
     model(|| {
@@ -161,7 +163,7 @@ fn executor_slot_outlives_its_sentinel() {
 /// The only worker wakes a task and then waits for it in the middle of a poll, while a thief looks. One of the two runs
 /// it.
 ///
-/// Seen to fail its assertion with a slot that is kept (`executor-slot-kept`).
+/// Seen to fail its assertion with a slot that is kept (`queue-slot-kept`).
 #[test]
 fn executor_slot_is_emptied_before_a_wait() {
     model(|| {

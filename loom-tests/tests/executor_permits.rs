@@ -1,6 +1,6 @@
 //! The permits of the background lane.
 
-use terrace_executor::protocol::permits::Permits;
+use terrace_executor::protocol::publish::Permits;
 use terrace_executor::protocol::publish::Publish;
 use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::atomic::Ordering::Relaxed;

@@ -1,6 +1,6 @@
 //! A thread waits for the end of a pool's last task.
 
-use terrace_executor::protocol::quiet::Quiet;
+use terrace_executor::protocol::end::Quiet;
 use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use terrace_sync::{Arc, model, thread};

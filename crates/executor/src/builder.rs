@@ -6,10 +6,9 @@ use terrace_local::task::PanicHandler;
 use terrace_sync::Arc;
 
 use crate::executor::Executor;
-use crate::parts::config::Config;
 #[cfg(feature = "inspect")]
 use crate::parts::inspect::{LongPoll, Reports};
-use crate::parts::worker_loop::WorkerLoop;
+use crate::parts::threads::{Config, WorkerLoop};
 use crate::run::owner::{HostedWorker, Pool};
 use crate::static_executor::StaticExecutor;
 

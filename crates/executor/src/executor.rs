@@ -11,7 +11,7 @@ use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::{Current, ExecutorId, current};
-use crate::parts::lanes::Lane;
+use crate::parts::injector::Lane;
 use crate::pool::runner::reference;
 use crate::pool::shared::Shared;
 use crate::pool::spawn::{by_size, spawn_on};

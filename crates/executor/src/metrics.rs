@@ -1,7 +1,8 @@
 //! What an executor has done, in numbers.
 
+use terrace_queue::SlotTable;
+
 use crate::parts::seat::Seat;
-use crate::parts::slot_table::SlotTable;
 use crate::pool::shared::Shared;
 
 /// Defines a structure of numbers and other fields, with a method for each number that reads it.

@@ -16,7 +16,7 @@ use terrace_local::task::{CoreRef, Task};
 use terrace_sync::Arc;
 
 use crate::parts::current::{Current, ExecutorId, current};
-use crate::parts::lanes::Lane;
+use crate::parts::injector::Lane;
 use crate::pool::frames::with_pool;
 use crate::pool::runner::{is_inside, reference};
 use crate::pool::schedule::Cause;

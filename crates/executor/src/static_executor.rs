@@ -9,7 +9,7 @@ use terrace_local::task::{CoreRef, Task};
 
 use crate::executor::Executor;
 use crate::foreign::StaticScheduler;
-use crate::parts::lanes::Lane;
+use crate::parts::injector::Lane;
 use crate::pool::schedule::{CoreOf, Unregistered};
 use crate::pool::spawn::by_size;
 

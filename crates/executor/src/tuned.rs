@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What a wake costs in all: a system call of the waker, and the way of the woken thread to its processor.
 ///
-/// Queued work that takes as long is worth a wake (`parts/pacing.rs`, `parts/fork_sites.rs`). And a thread that expects work soon looks
+/// Queued work that takes as long is worth a wake (`parts/pacing.rs`). And a thread that expects work soon looks
 /// around for as long before it sleeps, so the wait costs at most twice what it would if its length were known before (the rule of
 /// renting skis; Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
 pub(crate) const WAKE: Duration = Duration::from_micros(25);
@@ -18,6 +18,34 @@ pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
 /// A child of this length takes eight times what a wake costs. A scope's thread with such children sleeps without a look around, and so
 /// does a worker that ran one: awake they may keep another worker off its processor.
 pub(crate) const OUTLASTS_WAKES: Duration = Duration::from_micros(200);
+/// The way of a woken thread back to its processor, with room to spare. A thread that sleeps again and again for a few tasks each looks
+/// around for as long (`parts/naps.rs`).
+pub(crate) const NAP: Duration = Duration::from_micros(50);
+/// The longest sleep that counts as such a nap.
+pub(crate) const SHORT_NAP: Duration = Duration::from_micros(100);
+/// So much sleep in short naps makes the next look a long one.
+pub(crate) const NAPS: Duration = Duration::from_micros(400);
+/// So many turns between two naps are a few. A task takes one, and so does a driver's look at the future beside it.
+pub(crate) const FEW_TURNS: usize = 4;
+
+/// So few tasks in the injector make a small take (`parts/gather.rs`).
+pub(crate) const FEW_TASKS: usize = 4;
+/// So many small takes without a pause are a stream, at first.
+pub(crate) const STREAM: u32 = 16;
+/// So many are one at the latest, however many waits were in vain.
+pub(crate) const RARE_STREAM: u32 = 4096;
+/// How long a runner lets a stream gather.
+pub(crate) const GATHERING: Duration = Duration::from_micros(3);
+/// So many tasks are worth that wait.
+pub(crate) const MANY_TASKS: usize = 8;
+
+/// A runner keeps a contended processor for so long (`parts/rotation.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
+pub(crate) const KEEPS_PROCESSOR: Duration = Duration::from_micros(100);
+/// One turn of so many reads the clock for that.
+pub(crate) const UNTIMED_TURNS: u32 = 16;
+/// How long a thread that waits for the end of all tasks sleeps, where it may miss the last end: the system has refused the fence.
+pub(crate) const UNSEEN: Duration = Duration::from_millis(1);
+
 /// For so long a thief of a forked job waits for an answer before it takes one by force.
 pub(crate) const ASKING: Duration = Duration::from_micros(2);
 
@@ -47,6 +75,8 @@ pub(crate) const PUSHES: u32 = 32;
 /// Every so many turns, another source goes before the high lane. So many pinned tasks, and turns of a worker in its reactor, come in a
 /// row. A prime.
 pub(crate) const GLOBAL_INTERVAL: u32 = 61;
+/// So many tasks out of a worker's LIFO slot run in a row before other tasks have a turn.
+pub(crate) const IN_A_ROW: u32 = 3;
 /// Tasks that one poll of a `run` future runs at most.
 pub(crate) const TURNS_A_POLL: usize = 200;
 /// So often one poll of a `run` future polls the future beside it again at most.
@@ -59,6 +89,8 @@ pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
 pub(crate) const BATCH: usize = 32;
 /// Tasks of a large batch that are made before the first of them are published.
 pub(crate) const SPAWN_BATCH: usize = 256;
+/// A worker keeps at most so many references to its pool for new tasks; one more makes it give back half of them.
+pub(crate) const KEPT_REFERENCES: usize = 256;
 /// Empty parcels that are kept.
 pub(crate) const KEPT_PARCELS: usize = 16;
 /// Only a fork seat with a lower number is kept open: looks go through all seats up to the highest open one.

@@ -291,7 +291,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Spawns a closure or a future that runs on the worker with this number only, counted from 0, also while the worker waits. If
     /// the worker ends first, the child is dropped.
     ///
-    /// Cost: two allocations, and a lock and two allocations for the list of workers.
+    /// Cost: one allocation, and a lock and two allocations for the list of workers.
     ///
     /// # Panics
     /// If there is no worker with this number.
@@ -315,7 +315,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Spawns a closure or a future that runs on the scope's own thread, and need not be `Send`. It runs in the scope's wait.
     ///
-    /// Cost: two allocations.
+    /// One allocation.
     ///
     /// # Panics
     /// On any other thread than the scope's: nothing would make sure that it comes to the child before it ends.
@@ -341,7 +341,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Calls `f` once on each worker of the pool before the scope ends, also while the worker waits. A worker that ends first leaves its
     /// call out. While there are no workers, there is one call, on any thread.
     ///
-    /// Cost: two allocations a worker, and a few a call.
+    /// Cost: one allocation a worker, and a few a call.
     ///
     /// # Examples
     ///

@@ -4,8 +4,12 @@ use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
-use terrace_queue::fork::{Depth, ForkDeque, Full, Owner as ForkOwner, Popped, Stolen};
-use terrace_queue::{Boxed, Inbox, Injector, Overflow, OwnedRing, Owner, Ring, RunQueue};
+use terrace_queue::fork::{
+    Depth, ForkDeque, Full, Latch, Nest, Owner as ForkOwner, Popped, Root, Stolen,
+};
+use terrace_queue::{
+    Boxed, Inbox, Injector, Overflow, OwnedRing, Owner, Ring, RunQueue, SlotTable,
+};
 
 /// Sendable, not shareable.
 type Unshared = Cell<u32>;
@@ -45,3 +49,8 @@ assert_not_impl_any!(Depth: Copy, Clone);
 assert_impl_all!(Full: Send, Sync, std::error::Error);
 assert_impl_all!(Popped: Send, Sync, Copy);
 assert_impl_all!(Stolen<&'static u32>: Send, Sync, Copy);
+
+assert_impl_all!(SlotTable<u32, 1>: Send, Sync, Unpin);
+assert_impl_all!(Latch<u32>: Send, Sync, Unpin);
+assert_impl_all!(Nest: Send, Sync, Unpin);
+assert_impl_all!(Root: Send, Sync, Copy);

@@ -1,6 +1,7 @@
-//! Calls: tasks that a thread also runs where it waits inside of another task, such as parts of broadcasts.
+//! Calls: tasks that a thread also runs where it waits inside of another task: parts of broadcasts, and children of scopes that only this
+//! thread may run.
 //!
-//! They lie among the pinned children of the thread's scopes. A thread that ends drops those that it has not run, and a thread that
+//! A thread that ends drops those that it has not run, and a thread that
 //! queues one later drops it by itself: see [`closed`](crate::closed).
 
 use std::future::Future;
@@ -14,32 +15,19 @@ use crate::pinned::{Pinned, another};
 
 impl Pinned {
     /// Queues a task that only this thread may run, from any thread. If the thread drops its tasks first, the task counts as
-    /// cancelled.
+    /// cancelled. The thread is not told: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. No code of the program runs
+    /// in this.
+    ///
+    /// # Safety
+    /// As [`ThreadSpawner::call`](crate::ThreadSpawner::call).
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub(crate) fn call<T>(
+    pub(crate) unsafe fn queue_call<T: Send>(
         self: &Arc<Self>,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
-        let task = self.queue_call(future);
-        self.tell_of_calls();
-        task
-    }
-
-    /// As [`call`](Self::call), but the thread is not told: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. No
-    /// code of the program runs in this one.
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub(crate) fn queue_call<T>(
-        self: &Arc<Self>,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
+        future: impl Future<Output = T> + Send,
+    ) -> Task<T> {
         let core = CoreRef::Shared(Arc::clone(self));
-        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
+        // SAFETY: future and output are Send, so the task may run and be dropped anywhere. What they borrow lives for as long (the
+        // caller's promise).
         let (runnable, task) = unsafe { task::build(core, future) };
         self.children.push(runnable);
         task

@@ -16,7 +16,7 @@ use crate::waking::{self, Waking};
 /// The part of a thread's core that it shares with its spawners.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
-    /// Children of scopes that only this thread may run, and calls (`calls.rs`). They have a queue of their own: a wait inside of a
+    /// Calls (`calls.rs`), such as children of scopes that only this thread may run. They have a queue of their own: a wait inside of a
     /// task runs these, and no other task.
     pub(crate) children: Injector<Runnable>,
     /// Whether calls are dropped.
@@ -352,15 +352,6 @@ pub fn inside_task() -> Option<u32> {
         core.is_running().then(|| core.awaited())
     })
     .flatten()
-}
-
-impl Pinned {
-    /// Queues a runnable that only this thread may run, from any thread, and wakes the thread.
-    pub(crate) fn push_child(&self, child: Runnable) {
-        self.children.push(child);
-        // No fence of its own: `Wakeup` has the handshake, from the item on.
-        self.waking.notify();
-    }
 }
 
 /// Spawns a task that stays on the current thread, and need not be `Send`.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::Task;
-use terrace_local::task::{self, Runnable};
+use terrace_local::task;
 use terrace_sync::Arc;
 
 use crate::id::ThreadId;
@@ -155,18 +155,21 @@ impl ThreadSpawner {
         self.pinned.spawner.spawn_with(make)
     }
 
-    /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one, as it runs pinned children of
-    /// scopes.
+    /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one: the child of a scope that only this
+    /// thread may run.
+    ///
+    /// # Safety
+    /// What the future borrows lives until the future has been dropped, and its output until that has been.
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub fn call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
-    where
-        T: Send + 'static,
-    {
-        self.pinned.call(future)
+    pub unsafe fn call<T: Send>(&self, future: impl Future<Output = T> + Send) -> Task<T> {
+        // SAFETY: the caller's promise.
+        let task = unsafe { self.pinned.queue_call(future) };
+        self.tell_of_calls();
+        task
     }
 
-    /// As [`call`](Self::call), in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
+    /// As [`call`](Self::call), of what borrows nothing, in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
     /// the program, so the caller may hold a lock.
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -174,24 +177,14 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
-        self.pinned.queue_call(future)
+        // SAFETY: nothing is borrowed.
+        unsafe { self.pinned.queue_call(future) }
     }
 
     /// Wakes the thread for the calls that were queued.
     #[doc(hidden)]
     pub fn tell_of_calls(&self) {
         self.pinned.tell_of_calls();
-    }
-
-    /// Queues a runnable that only this thread may run, such as a child that is pinned to the thread of its scope. Wakes the
-    /// thread. The thread runs it wherever it runs tasks, and also where it waits inside of one of these.
-    ///
-    /// # Safety
-    /// The runnable may be run and dropped on that thread. The thread does not end before, for example because it waits.
-    #[doc(hidden)]
-    pub unsafe fn push(&self, child: Runnable) {
-        // This handle keeps the core. The child may hold the only other reference, and end on the thread at once.
-        self.pinned.push_child(child);
     }
 
     /// Wakes the thread where it waits.

@@ -1,4 +1,4 @@
-//! Fork-join: the latch of a stolen half, the frame of a join, the seat that is kept, and the roots that a joiner looks for.
+//! Fork-join: the latch of a stolen half, the frame of a join, and the roots that a joiner looks for.
 
 #![cfg(terrace_loom)]
 
@@ -8,10 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread::panicking;
 
 use loom::sync::Notify as LoomNotify;
-use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
-use terrace_executor::protocol::fork::kept::Kept;
-use terrace_executor::protocol::fork::latch::Latch;
-use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
+use terrace_executor::protocol::job::{Forker, Header, JobRef, join};
+use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Latch, Offer, Owner, Pace, Popped};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, model, thread};
@@ -81,9 +79,9 @@ unsafe impl Send for Handed {}
 
 /// A thief ends a job whose joiner goes to sleep: the joiner wakes up, sees the result, and its frame is its own again.
 ///
-/// Seen to fail without the Release of the setter (`executor-latch-set-relaxed`) or the Acquire of the look
-/// (`executor-latch-look-relaxed`); without the Release of the announcement (`executor-latch-announce-relaxed`); with a copy made
-/// after the latch is done (`executor-latch-copy-late`), and a wake before it is (`executor-latch-wake-early`).
+/// Seen to fail without the Release of the setter (`queue-latch-set-relaxed`) or the Acquire of the look
+/// (`queue-latch-look-relaxed`); without the Release of the announcement (`queue-latch-announce-relaxed`); with a copy made
+/// after the latch is done (`queue-latch-copy-late`), and a wake before it is (`queue-latch-wake-early`).
 #[test]
 fn executor_fork_latch_hands_the_frame_over() {
     model(|| {
@@ -114,8 +112,8 @@ fn executor_fork_latch_hands_the_frame_over() {
 /// The job of a latch pushes work that its joiner may run, and waits for it: either the joiner sees the work before it sleeps, or the
 /// job sees the sleeper and wakes it.
 ///
-/// Seen to fail if the look at the sleeper is relaxed (`executor-latch-sleeper-relaxed`), and without the fence of the joiner
-/// (`executor-latch-work-unfenced`).
+/// Seen to fail if the look at the sleeper is relaxed (`queue-latch-sleeper-relaxed`), and without the fence of the joiner
+/// (`queue-latch-work-unfenced`).
 #[test]
 fn executor_fork_latch_shows_the_sleeper_to_its_job() {
     model(|| {
@@ -275,53 +273,5 @@ fn executor_fork_unwinds_after_both_halves() {
         assert!(payload.downcast_ref::<&str>().is_some());
         assert_eq!(ran.load(Ordering::Relaxed), 1, "the forked half has run");
         thief.join().unwrap();
-    });
-}
-
-/// A seat of which one thread has the cell at a time.
-struct KeptSeat {
-    kept: Kept,
-    cell: UnsafeCell<u32>,
-}
-
-// SAFETY: the thread that has taken the seat touches the cell. The model checks that.
-unsafe impl Sync for KeptSeat {}
-// SAFETY: it holds numbers.
-unsafe impl Send for KeptSeat {}
-
-impl KeptSeat {
-    /// The thread is in the seat for a while, if it is kept.
-    fn visit(&self) {
-        let Some(number) = self.kept.take() else {
-            return;
-        };
-        assert_eq!(number, 5);
-        self.cell.with_mut(|cell| {
-            // SAFETY: the seat was taken, and is kept again afterwards.
-            unsafe { *cell += 1 }
-        });
-        assert!(self.kept.keep(number));
-    }
-}
-
-/// Two threads take the seat that a third one has kept: one of them has it at a time, and sees what the one before has written.
-///
-/// Seen to fail if a thread takes the seat by a relaxed exchange (`executor-fork-kept-relaxed`).
-#[test]
-fn executor_fork_kept_seat_changes_hands() {
-    model(|| {
-        let seat = Arc::new(KeptSeat {
-            kept: Kept::default(),
-            cell: UnsafeCell::new(0),
-        });
-        assert!(seat.kept.keep(5));
-        assert!(!seat.kept.keep(6), "another one is kept");
-        let other = {
-            let seat = Arc::clone(&seat);
-            thread::spawn(move || seat.visit())
-        };
-        seat.visit();
-        other.join().unwrap();
-        assert_eq!(seat.kept.take(), Some(5));
     });
 }

@@ -1,8 +1,7 @@
 //! Fork-join: the roots that a joiner looks for.
 
-use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
-use terrace_executor::protocol::fork::nest::Nest;
-use terrace_queue::fork::{Depth, ForkDeque, Gives, Offer, Owner, Popped};
+use terrace_executor::protocol::job::{Forker, Header, JobRef, join};
+use terrace_queue::fork::{Depth, ForkDeque, Gives, Nest, Offer, Owner, Popped};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, light, model, thread};
 
@@ -42,8 +41,8 @@ impl Seat {
 
 /// A joiner of a root looks for jobs inside of it while the root ends and another one begins: it takes none of the other.
 ///
-/// Seen to fail if the root is not checked (`executor-root-unchecked`), hidden after the epoch (`executor-root-hidden-late`), and
-/// if its end begins no epoch (`executor-root-same-epoch`).
+/// Seen to fail if the root is not checked (`queue-root-unchecked`), hidden after the epoch (`queue-root-hidden-late`), and
+/// if its end begins no epoch (`queue-root-same-epoch`).
 #[test]
 fn executor_fork_joiner_takes_its_own_root_only() {
     model(|| {
@@ -80,7 +79,7 @@ fn executor_fork_joiner_helps_inside_of_its_root() {
 
 /// The owner has given a job away before it began a root: that gift is none of the root's joiner's.
 ///
-/// Seen to fail if the root of a gift is not compared (`executor-root-old-gift`).
+/// Seen to fail if the root of a gift is not compared (`queue-root-old-gift`).
 #[test]
 fn executor_fork_joiner_takes_no_older_gift() {
     model(|| {
@@ -103,7 +102,7 @@ fn executor_fork_joiner_takes_no_older_gift() {
 /// The thief of a half gives a job of its root away and looks for its sleeping joiner, which announces itself and looks for the job: one
 /// sees the other.
 ///
-/// Seen to fail if the joiner sees no gifts (`executor-root-gift-unseen`).
+/// Seen to fail if the joiner sees no gifts (`queue-root-gift-unseen`).
 #[test]
 fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
     model(|| {
@@ -132,7 +131,7 @@ fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
 
 /// A thread waits inside of a root, and then inside of another one. A joiner of the first does not follow the second wait.
 ///
-/// Seen to fail with a wait that is a relaxed store (`executor-root-wait-relaxed`).
+/// Seen to fail with a wait that is a relaxed store (`queue-root-wait-relaxed`).
 #[test]
 fn executor_fork_joiner_follows_waits_of_its_root_only() {
     model(|| {
@@ -170,7 +169,7 @@ impl Thieved {
         };
         let root = self.thief.nest.begin(&self.thief.owner()).expect("idle");
         // SAFETY: this thread has claimed the job, and sets its latch below.
-        unsafe { job.begun(root) };
+        unsafe { job.header() }.begun(root);
         // SAFETY: this thread has claimed the job, and runs it once.
         unsafe { job.execute(self) };
         // SAFETY: this thread has run the job, and sets its latch once. No joiner of this model announces itself.

@@ -24,8 +24,8 @@ use terrace_trace::Caller;
 
 use super::spawn::worker_spawners;
 use super::spawnable;
-use crate::parts::bomb::Bomb;
 use crate::parts::inspect;
+use crate::parts::waiters::Bomb;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;

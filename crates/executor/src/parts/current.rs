@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
-use super::lanes::Lane;
+use super::injector::Lane;
 
 terrace_sync::thread_local! {
     /// Of the innermost worker, driver or visitor. A runner writes it when it is entered or left, and around tasks of other

@@ -7,8 +7,8 @@
 //!
 //! | the runner has                                              | before it takes from the injector again, it     |
 //! |-------------------------------------------------------------|-------------------------------------------------|
-//! | seen [`FEW`] tasks or fewer, [`AGAIN`] times                | waits [`WAIT`]                                  |
-//! | seen [`MANY`] or more after its last wait                   | waits whenever it sees [`FEW`] or fewer         |
+//! | seen [`FEW_TASKS`] tasks or fewer, [`STREAM`] times                | waits [`GATHERING`]                                  |
+//! | seen [`MANY_TASKS`] or more after its last wait                   | waits whenever it sees [`FEW_TASKS`] or fewer         |
 //! | seen fewer after its last wait                              | needs twice as many such looks before the next  |
 //! | nothing left to do, and looks around or sleeps              | begins to count anew                            |
 //!
@@ -17,20 +17,10 @@
 //! it takes from the injector without a look at this.
 
 use std::cell::Cell;
-use std::time::Duration;
 
-use super::spin::spin_for;
+use super::spin::spin;
+use crate::tuned::{FEW_TASKS, GATHERING, MANY_TASKS, RARE_STREAM, STREAM};
 
-/// So few tasks in the injector make a small take.
-const FEW: usize = 4;
-/// So many small takes without a pause are a stream, at first.
-const AGAIN: u32 = 16;
-/// So many are one at the latest, however many waits were in vain.
-const AT_THE_LATEST: u32 = 4096;
-/// How long the runner waits.
-const WAIT: Duration = Duration::from_micros(3);
-/// So many tasks are worth the wait.
-const MANY: usize = 8;
 /// What a runner knows of the stream of tasks from outside.
 pub(crate) struct Gather {
     /// Small takes up to the next wait.
@@ -42,8 +32,8 @@ pub(crate) struct Gather {
 impl Gather {
     pub(crate) fn new() -> Self {
         Self {
-            left: Cell::new(AGAIN),
-            needed: Cell::new(AGAIN),
+            left: Cell::new(STREAM),
+            needed: Cell::new(STREAM),
         }
     }
 
@@ -57,14 +47,14 @@ impl Gather {
     #[inline]
     pub(crate) fn before_take(&self, look: impl Fn() -> usize) -> usize {
         self.wait_by(look, || {
-            spin_for(WAIT, || false);
+            spin(GATHERING, || false);
         })
     }
 
     #[inline]
     fn wait_by(&self, look: impl Fn() -> usize, wait: impl FnOnce()) -> usize {
         let length = look();
-        if length > FEW {
+        if length > FEW_TASKS {
             return length;
         }
         self.left.set(self.left.get() - 1);
@@ -79,11 +69,11 @@ impl Gather {
 
     /// It has waited, and sees so many tasks.
     fn waited(&self, length: usize) {
-        if length >= MANY {
-            self.needed.set(AGAIN);
+        if length >= MANY_TASKS {
+            self.needed.set(STREAM);
             self.left.set(1);
         } else {
-            let needed = (self.needed.get() * 2).min(AT_THE_LATEST);
+            let needed = (self.needed.get() * 2).min(RARE_STREAM);
             self.needed.set(needed);
             self.left.set(needed);
         }
@@ -110,10 +100,16 @@ mod tests {
     #[test]
     fn small_takes_in_a_row_make_a_stream() {
         let gather = Gather::new();
-        assert_eq!(looks_before_a_wait(&gather, MANY), AGAIN - 1);
+        assert_eq!(looks_before_a_wait(&gather, MANY_TASKS), STREAM - 1);
         for _ in 0..10 {
-            assert!(!waits(&gather, FEW + 1, MANY), "there are enough");
-            assert!(waits(&gather, FEW, MANY), "the last wait has paid");
+            assert!(
+                !waits(&gather, FEW_TASKS + 1, MANY_TASKS),
+                "there are enough"
+            );
+            assert!(
+                waits(&gather, FEW_TASKS, MANY_TASKS),
+                "the last wait has paid"
+            );
         }
     }
 
@@ -122,30 +118,30 @@ mod tests {
         let gather = Gather::new();
         let mut last = looks_before_a_wait(&gather, 2);
         for _ in 0..6 {
-            let next = looks_before_a_wait(&gather, MANY - 1);
+            let next = looks_before_a_wait(&gather, MANY_TASKS - 1);
             assert_eq!(next + 1, (last + 1) * 2);
             last = next;
         }
         for _ in 0..5 {
             last = looks_before_a_wait(&gather, 2);
         }
-        assert_eq!(last + 1, AT_THE_LATEST);
-        assert_eq!(looks_before_a_wait(&gather, MANY) + 1, AT_THE_LATEST);
-        assert!(waits(&gather, 1, MANY), "the stream is back");
+        assert_eq!(last + 1, RARE_STREAM);
+        assert_eq!(looks_before_a_wait(&gather, MANY_TASKS) + 1, RARE_STREAM);
+        assert!(waits(&gather, 1, MANY_TASKS), "the stream is back");
     }
 
     #[test]
     fn a_pause_ends_the_stream() {
         let gather = Gather::new();
-        looks_before_a_wait(&gather, MANY);
-        assert!(waits(&gather, 1, MANY));
+        looks_before_a_wait(&gather, MANY_TASKS);
+        assert!(waits(&gather, 1, MANY_TASKS));
         for _ in 0..10 {
             gather.end();
             assert!(
-                (1..AGAIN).all(|_| !waits(&gather, 1, MANY)),
+                (1..STREAM).all(|_| !waits(&gather, 1, MANY_TASKS)),
                 "the first tasks of a burst are not delayed"
             );
         }
-        assert_eq!(looks_before_a_wait(&gather, MANY), 0);
+        assert_eq!(looks_before_a_wait(&gather, MANY_TASKS), 0);
     }
 }

@@ -1,6 +1,7 @@
-//! Tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring.
+//! The shared queues of a pool: the injector, and the lanes beside it.
 //!
-//! They come one by one or many at once: a remote batch, or the older half of a full ring. Many travel as *parcels*:
+//! The injector has the tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring. They come one by
+//! one or many at once: a remote batch, or the older half of a full ring. Many travel as *parcels*:
 //! one entry of a queue for up to [`PARCEL`] tasks. A pool with neither workers nor `run` futures gets a remote batch task by
 //! task, in its order. So there are two queues, which take turns:
 //!
@@ -18,6 +19,21 @@
 //! thread would allocate what the other one frees, and both would wait for the allocator's lock.
 //!
 //! Every shared queue of a pool consists of [`Queue`]s, which report to `terrace-trace` each task that comes and goes.
+//!
+//! Two lanes have a queue of their own: tasks that run before others, and tasks that may never occupy all workers. The background lane
+//! has *permits*: one fewer than there are workers, or seats of `run` futures where these are more, and at least one. A worker holds one
+//! while it polls a background task:
+//!
+//! ```text
+//! push:      item; F; a permit is free -> publish
+//! take:      a permit by CAS, then pop; nothing there -> give it back
+//! give back: taken - 1; F; something queued -> publish
+//! park:      bit; F; something queued and a permit free -> takeable
+//! ```
+//!
+//! Of a push that finds no permit and a worker that gives one back, the later to fence sees the other. A worker that waits (`run::wait`)
+//! in a background task gives its permit back until the wait ends. It takes the permit again without waiting, so more permits than exist
+//! may be taken for a while.
 
 use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
@@ -26,6 +42,7 @@ use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::{CachePadded, OnceLock, weakened};
 
 use super::gather::Gather;
+use crate::protocol::publish::Permits;
 use crate::tuned::{BATCH, KEPT_PARCELS, PARCEL};
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
@@ -79,6 +96,59 @@ impl Queue {
     #[inline]
     pub(crate) fn len_hint(&self) -> usize {
         self.0.len_hint()
+    }
+}
+
+/// Which tasks go first.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Executor, Lane, block_on};
+///
+/// let executor = Executor::new();
+/// let (sender, order) = std::sync::mpsc::channel();
+/// for lane in [Lane::Background, Lane::Normal, Lane::High] {
+///     let sender = sender.clone();
+///     executor.spawn_on(lane, async move { sender.send(lane).unwrap() }).detach();
+/// }
+/// while executor.try_tick() {}
+/// assert!(order.try_iter().eq([Lane::High, Lane::Normal, Lane::Background]));
+/// ```
+#[doc(alias = "priority")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Before all others.
+    High,
+    /// The lane of [`spawn`](crate::Executor::spawn). Only its tasks stay on the worker that spawns or wakes them.
+    #[default]
+    Normal,
+    /// After all others. Its tasks leave one worker free, if there is more than one.
+    Background,
+}
+
+/// The queues of the lanes that are not the normal one.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    pub(crate) high: Queue,
+    pub(crate) background: Queue,
+    /// Permits to poll background tasks.
+    pub(crate) permits: Permits,
+}
+
+impl Lanes {
+    /// Takes a task of the high lane.
+    #[inline]
+    pub(crate) fn take_high(&self) -> Option<Runnable> {
+        if self.high.is_empty() {
+            return None;
+        }
+        self.high.pop()
+    }
+
+    /// A task of any lane, to be dropped.
+    pub(crate) fn drain_one(&self) -> Option<Runnable> {
+        self.high.pop().or_else(|| self.background.pop())
     }
 }
 

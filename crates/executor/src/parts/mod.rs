@@ -1,36 +1,21 @@
 //! The parts of a pool. No part knows the pool: the caller of a part passes what that part needs of another one.
 
-pub(crate) mod awake;
 pub(crate) mod beat;
-pub(crate) mod bomb;
-pub(crate) mod config;
-pub(crate) mod cores;
 pub(crate) mod current;
 pub(crate) mod eager;
 pub(crate) mod event;
-pub(crate) mod external_waiters;
 pub(crate) mod fairness;
-pub(crate) mod fork_seat;
-pub(crate) mod fork_sites;
 pub(crate) mod forks;
 pub(crate) mod gather;
 pub(crate) mod injector;
 pub(crate) mod inspect;
-pub(crate) mod lanes;
 pub(crate) mod naps;
 pub(crate) mod pacing;
 pub(crate) mod patiently;
-pub(crate) mod quiet_waiters;
 pub(crate) mod ref_cache;
 pub(crate) mod rotation;
-pub(crate) mod scope_kind;
-pub(crate) mod scope_slot;
 pub(crate) mod scopes;
 pub(crate) mod seat;
-pub(crate) mod seat_counts;
-pub(crate) mod slot_table;
 pub(crate) mod spin;
-pub(crate) mod task_count;
 pub(crate) mod threads;
-pub(crate) mod waits_beneath;
-pub(crate) mod worker_loop;
+pub(crate) mod waiters;

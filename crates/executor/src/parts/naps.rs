@@ -6,11 +6,11 @@
 //!
 //! | the worker has                                                         | its next look                         |
 //! |------------------------------------------------------------------------|---------------------------------------|
-//! | slept [`ENOUGH`] in all in short naps, with a few tasks between two    | long                                  |
+//! | slept [`NAPS`] in all in short naps, with a few tasks between two    | long                                  |
 //! | found work in its last long look                                       | long                                  |
 //! | slept for long, or run many tasks at once, or looked for long in vain  | short, if at all; it counts from zero |
 //!
-//! The rule bounds the cost: one look of 50 µs in vain for at least [`ENOUGH`] of sleep, an eighth of a processor.
+//! The rule bounds the cost: one look of 50 µs in vain for at least [`NAPS`] of sleep, an eighth of a processor.
 //! Many tasks between two naps mean that the publisher does not wait for the worker. There a nap costs each task little, and a worker that
 //! looks would only fight with the publisher for the queue.
 
@@ -18,14 +18,7 @@ use std::time::Duration;
 
 use terrace_sync::time::Instant;
 
-use super::spin::Patience;
-
-/// The longest nap that counts as short.
-const SHORT: Duration = Duration::from_micros(100);
-/// So much sleep in short naps makes the next look a long one.
-const ENOUGH: Duration = Duration::from_micros(400);
-/// So many turns between two naps are a few. A task takes one, and so does a driver's look at the future beside it.
-const FEW: usize = 4;
+use crate::tuned::{FEW_TURNS, NAP, NAPS, SHORT_NAP};
 
 /// The naps of one worker or driver.
 #[derive(Default)]
@@ -55,7 +48,7 @@ impl Naps {
     }
 
     fn slept(&mut self, nap: Duration) {
-        if nap <= SHORT {
+        if nap <= SHORT_NAP {
             self.slept += nap;
         } else {
             *self = Self::default();
@@ -64,10 +57,10 @@ impl Naps {
 
     /// The thread is about to look around, so many turns after the last time: whether it looks for long.
     fn are_to_avoid(&mut self, turns: usize) -> bool {
-        if turns > FEW {
+        if turns > FEW_TURNS {
             *self = Self::default();
         }
-        self.found || self.slept >= ENOUGH
+        self.found || self.slept >= NAPS
     }
 
     /// Looks around by `look`, so many turns after the last time: for long where that pays, else as `patience` says. True if it found
@@ -75,11 +68,11 @@ impl Naps {
     pub(crate) fn look(
         &mut self,
         turns: usize,
-        patience: Patience,
-        look: impl FnOnce(Patience) -> bool,
+        patience: Duration,
+        look: impl FnOnce(Duration) -> bool,
     ) -> bool {
         if self.are_to_avoid(turns) {
-            let found = look(Patience::Nap);
+            let found = look(NAP);
             self.looked(found);
             found
         } else {
@@ -134,18 +127,18 @@ mod tests {
     #[test]
     fn long_sleeps_and_many_tasks_count_from_zero() {
         let (mut naps, _) = tired();
-        naps.slept(SHORT * 2);
+        naps.slept(SHORT_NAP * 2);
         assert!(
             !naps.are_to_avoid(1),
             "a thread that sleeps for long waits for nothing soon"
         );
         let (mut naps, _) = tired();
         assert!(
-            !naps.are_to_avoid(FEW + 1),
+            !naps.are_to_avoid(FEW_TURNS + 1),
             "the publisher does not wait for this thread"
         );
         let (mut naps, _) = tired();
         naps.looked(true);
-        assert!(!naps.are_to_avoid(FEW + 1));
+        assert!(!naps.are_to_avoid(FEW_TURNS + 1));
     }
 }

@@ -1,17 +1,25 @@
-//! Whether it pays to wake a worker for the children of a scope: what a pool knows about the scopes of one kind.
+//! Whether it pays to wake a worker for the children of a scope, or for a job of a join: what a pool knows about the scopes of one kind,
+//! and about the joins of one call-site.
 //!
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
 //! worker where two things say together that it pays: how long children took lately, and how many are queued. The sentinel
 //! (`work/sentinel.rs`) covers the children that stay with the waiting thread. So a wrong guess that children are short costs
 //! little more than a wake, and a wrong guess that they are long costs one.
+//!
+//! The kind of a scope is the type of its body: scopes of one kind are expected to take about as long as each other. The call-site of a
+//! join is the function that runs its forked half. A site starts long, so coarse joins are parallel at once. While it is tiny, each 16th
+//! of its joins is timed, since a join of two loads takes a nanosecond.
 
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 
-use crate::tuned::{self, OUTLASTS_WAKES, TINY_BATCH, WAKE, WORTH_TAKING};
+use crate::tuned::{
+    self, CALL, OUTLASTS_WAKES, PERIOD, SAMPLED, TINY_BATCH, TOLD_APART, WAKE, WORTH_TAKING,
+};
 
 /// The estimate before anything was measured: long, so that the first scopes wake workers.
 const UNKNOWN: u32 = 2 * tuned::nanos(WAKE);
@@ -67,13 +75,8 @@ impl Pacing {
     }
 
     fn observe_child(&self, sample: u32) {
-        let old = self.child_ns();
-        // Rise fast, fall slowly: an awake worker that takes children too early does less harm than one that leaves them.
-        let new = if sample > old {
-            old + (sample - old).div_ceil(2)
-        } else {
-            old - (old - sample).div_ceil(8)
-        };
+        // An awake worker that takes children too early does less harm than one that leaves them.
+        let new = decayed(self.child_ns(), sample, 2, 8);
         self.child.store(new, Ordering::Relaxed);
     }
 
@@ -81,12 +84,7 @@ impl Pacing {
     pub(crate) fn observe_body(&self, since: Instant) -> Instant {
         let end = Instant::now();
         let sample = nanos(end - since);
-        let old = self.body.load(Ordering::Relaxed);
-        let new = if sample > old {
-            old + (sample - old).div_ceil(4)
-        } else {
-            old - (old - sample).div_ceil(4)
-        };
+        let new = decayed(self.body.load(Ordering::Relaxed), sample, 4, 4);
         self.body.store(new, Ordering::Relaxed);
         end
     }
@@ -94,6 +92,15 @@ impl Pacing {
 
 fn nanos(time: Duration) -> u32 {
     u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
+}
+
+/// The decaying mean `old` after one more `sample`: it rises by one `rise`th of the difference, or falls by one `fall`th.
+fn decayed(old: u32, sample: u32, rise: u32, fall: u32) -> u32 {
+    if sample > old {
+        old + (sample - old).div_ceil(rise)
+    } else {
+        old - (old - sample).div_ceil(fall)
+    }
 }
 
 /// Times the children that one thread runs in a row.
@@ -128,7 +135,133 @@ impl Stopwatch {
     }
 }
 
-#[cfg(all(test, not(terrace_loom)))]
+/// The kind of a scope, as one of 64 numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeKind(u32);
+
+impl ScopeKind {
+    /// The kind of scopes whose body is of type `F`, by whatever lifetimes.
+    #[inline]
+    #[must_use]
+    pub fn of<F>() -> Self {
+        Self((type_hash::<F>() >> (u64::BITS - TOLD_APART.ilog2())) as u32)
+    }
+
+    #[inline]
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A hash of the type `F`, by whatever lifetimes. A constant, after inlining.
+#[inline]
+#[must_use]
+pub fn type_hash<F>() -> u64 {
+    let mut hash = TypeHash(0);
+    typeid::of::<F>().hash(&mut hash);
+    hash.finish()
+}
+
+/// Takes the id of a type as it is, which is a hash already.
+struct TypeHash(u64);
+
+impl Hasher for TypeHash {
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The longest mean: four seconds.
+const MOST: u32 = u32::MAX - 1;
+
+/// How long the inline halves of a pool's joins take, for each call-site.
+///
+/// | bits of an entry | content |
+/// |---|---|
+/// | 31..0 | decaying mean in nanoseconds, and 1; 0 if the site is unknown |
+/// | 63..32 | joins |
+pub(crate) struct Sites([AtomicU64; TOLD_APART]);
+
+/// How long the joins of a site are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// Too short to be handed to a thread that does not search.
+    Tiny,
+    /// Long enough for a thread that is awake.
+    Fair,
+    /// Worth the wake of a sleeper.
+    Long,
+}
+
+/// What a first push does about its site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) length: Length,
+    /// Whether the join is to be timed.
+    pub(crate) is_timed: bool,
+}
+
+impl Sites {
+    pub(crate) fn new() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn entry(&self, site: usize) -> &AtomicU64 {
+        // Functions are aligned, and near each other: the multiplier spreads the bits.
+        let hash = (site >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
+        &self.0[hash >> (usize::BITS - TOLD_APART.ilog2())]
+    }
+
+    /// A first push of `site`.
+    pub(crate) fn visit(&self, site: usize) -> Visit {
+        let entry = self.entry(site);
+        // Ordering: Relaxed, all: hints. Of two updates at once one may be lost.
+        let word = entry.load(Ordering::Relaxed);
+        entry.store(word.wrapping_add(1 << 32), Ordering::Relaxed);
+        let length = match mean(word) {
+            Some(mean) if mean < tuned::nanos(CALL) => Length::Tiny,
+            Some(mean) if mean < tuned::nanos(WAKE) => Length::Fair,
+            _ => Length::Long,
+        };
+        Visit {
+            length,
+            is_timed: length != Length::Tiny || (word >> 32) % SAMPLED == 0,
+        }
+    }
+
+    /// The inline half of a join of `site` took so long.
+    pub(crate) fn note(&self, site: usize, took: Duration) {
+        let entry = self.entry(site);
+        let word = entry.load(Ordering::Relaxed);
+        let took = nanos(took).min(MOST);
+        let new = mean(word).map_or(took, |mean| decayed(mean, took, 2, 8));
+        entry.store(word >> 32 << 32 | u64::from(new + 1), Ordering::Relaxed);
+    }
+
+    /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
+    pub(crate) fn stood_still(&self, site: usize) {
+        self.note(site, PERIOD);
+    }
+}
+
+/// The mean of an entry, in nanoseconds.
+fn mean(word: u64) -> Option<u32> {
+    (word as u32).checked_sub(1)
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {
     use super::*;
 
@@ -165,5 +298,57 @@ mod tests {
             }
             assert_eq!(pacing.child_ns(), sample);
         }
+    }
+
+    #[test]
+    fn types_are_of_many_kinds_and_lifetimes_of_one() {
+        fn of_value<F>(_: &F) -> ScopeKind {
+            ScopeKind::of::<F>()
+        }
+
+        let local = String::new();
+        let borrows = &local;
+        assert_eq!(of_value(&borrows), ScopeKind::of::<&'static String>());
+        let kinds = [
+            ScopeKind::of::<u8>(),
+            ScopeKind::of::<u16>(),
+            ScopeKind::of::<u32>(),
+            ScopeKind::of::<u64>(),
+            of_value(&|| borrows.len()),
+            of_value(&|| borrows.is_empty()),
+        ];
+        assert!(
+            kinds
+                .iter()
+                .all(|kind| (kind.number() as usize) < TOLD_APART)
+        );
+        assert!(kinds.iter().any(|kind| *kind != kinds[0]));
+    }
+
+    #[test]
+    fn a_site_starts_long_and_becomes_tiny() {
+        let sites = Sites::new();
+        let site = 0x1230;
+        assert_eq!(
+            sites.visit(site),
+            Visit {
+                length: Length::Long,
+                is_timed: true
+            }
+        );
+        sites.note(site, Duration::from_nanos(200));
+        let timed = (0..64).filter(|_| sites.visit(site).is_timed).count();
+        assert_eq!(timed, 4, "each 16th");
+        assert_eq!(sites.visit(site).length, Length::Tiny);
+    }
+
+    #[test]
+    fn a_tiny_site_whose_job_stood_still_is_long_again() {
+        let sites = Sites::new();
+        sites.note(16, Duration::ZERO);
+        sites.stood_still(16);
+        assert_eq!(sites.visit(16).length, Length::Long);
+        sites.note(16, Duration::MAX);
+        assert_eq!(sites.visit(16).length, Length::Long);
     }
 }

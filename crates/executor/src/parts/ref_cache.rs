@@ -8,8 +8,7 @@ use std::cell::Cell;
 
 use terrace_sync::Arc;
 
-/// A cache keeps at most so many references; one more makes it give back half of them.
-const MOST: usize = 256;
+use crate::tuned::KEPT_REFERENCES;
 
 /// Counted references to one `T`.
 pub(crate) struct RefCache<T> {
@@ -50,8 +49,8 @@ impl<T> RefCache<T> {
         );
         self.target.set(kept);
         self.count.set(self.count.get() + 1);
-        if self.count.get() > MOST {
-            self.give_back(MOST / 2);
+        if self.count.get() > KEPT_REFERENCES {
+            self.give_back(KEPT_REFERENCES / 2);
         }
     }
 
@@ -65,6 +64,6 @@ impl<T> RefCache<T> {
 
 impl<T> Drop for RefCache<T> {
     fn drop(&mut self) {
-        self.give_back(MOST);
+        self.give_back(KEPT_REFERENCES);
     }
 }

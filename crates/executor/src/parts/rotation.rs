@@ -2,22 +2,18 @@
 //!
 //! A busy thread keeps its processor for a slice of the system's scheduler: some milliseconds. With four busy threads a
 //! processor, a thread that waits for the result of one task waits for as many slices. A runner knows a better point to change
-//! threads: between two tasks. There it yields each [`PERIOD`]. If no other thread wants the processor, that is a system call in
+//! threads: between two tasks. There it yields each [`KEEPS_PROCESSOR`]. If no other thread wants the processor, that is a system call in
 //! vain. Blocking code and long tasks keep their slices.
 //!
 //! A runner that sleeps has given its processor up, so the period begins anew. Without that, a worker that is woken for one task after
 //! another would yield before every sixteenth of them, and wait for the slice of a thread that computes.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-/// A runner keeps a contended processor for so long. A change of threads costs 1 to 2 µs, so about a fiftieth.
-const PERIOD: Duration = Duration::from_micros(100);
-/// One call of so many reads the clock.
-const CALLS: u32 = 16;
+use crate::tuned::{KEEPS_PROCESSOR, UNTIMED_TURNS};
 
 /// When a runner yields.
 #[derive(Default)]
@@ -48,9 +44,9 @@ impl Rotation {
             self.left.set(left);
             return false;
         }
-        self.left.set(CALLS - 1);
+        self.left.set(UNTIMED_TURNS - 1);
         let now = now();
-        let due = self.since.get().map(|since| now - since >= PERIOD);
+        let due = self.since.get().map(|since| now - since >= KEEPS_PROCESSOR);
         if due != Some(false) {
             self.since.set(Some(now));
         }
@@ -68,17 +64,17 @@ mod tests {
         let start = Instant::now();
         let mut looks = 0;
         let mut yields = Vec::new();
-        for call in 0..CALLS * 100 {
+        for call in 0..UNTIMED_TURNS * 100 {
             // Each look at the clock is a third of a period later.
             let due = rotation.is_due(|| {
                 looks += 1;
-                start + PERIOD / 3 * (looks - 1)
+                start + KEEPS_PROCESSOR / 3 * (looks - 1)
             });
             if due {
-                yields.push(call / CALLS);
+                yields.push(call / UNTIMED_TURNS);
             }
         }
-        assert_eq!(looks, 100, "one call of {CALLS} reads the clock");
+        assert_eq!(looks, 100, "one call of {UNTIMED_TURNS} reads the clock");
         // The first look only begins the period.
         assert_eq!(yields.first(), Some(&4));
         assert!(yields.windows(2).all(|pair| pair[1] - pair[0] >= 3));
@@ -89,11 +85,14 @@ mod tests {
     fn a_runner_that_sleeps_between_its_tasks_does_not_yield() {
         let rotation = Rotation::default();
         let start = Instant::now();
-        for call in 0..CALLS * 100 {
-            assert!(!rotation.is_due(|| start + PERIOD * call));
+        for call in 0..UNTIMED_TURNS * 100 {
+            assert!(!rotation.is_due(|| start + KEEPS_PROCESSOR * call));
             rotation.sleeps();
         }
         // Awake from now on, it has its period.
-        assert!((0..2 * CALLS).any(|call| rotation.is_due(|| start + PERIOD * (1_000 + call))));
+        assert!(
+            (0..2 * UNTIMED_TURNS)
+                .any(|call| rotation.is_due(|| start + KEEPS_PROCESSOR * (1_000 + call)))
+        );
     }
 }

@@ -1,35 +1,30 @@
 //! A seat: what a worker or a driver shows to the others. And the seats of a pool.
+//!
+//! A worker does not publish the task in its LIFO slot while a sentinel watches (`Idle::park_as_sentinel`): mostly the worker itself takes
+//! the task a moment later. The fences of `Idle::publish_paced` and of the sentinel's end cover the task:
+//!
+//! ```text
+//! put:           slot; F; a sentinel watches -> done; else publish
+//! sentinel:      time's up and the same task lies there as at its last look -> takes it
+//! busy workers:  in some of its turns, likewise
+//! sentinel end:  flag down; F; scan (stop_search, park): a slot is full and no sentinel watches -> takeable
+//! wait, end:     its worker empties the slot into its ring, and publishes
+//! ```
+//!
+//! Of a `put` and a sentinel's end, the later one sees the other. A worker that finds nothing but full slots becomes the sentinel. A worker
+//! empties its slot before it waits inside a poll, waits for the end of the others, or leaves.
 
-use std::ptr::NonNull;
 use std::time::Duration;
 
 use terrace_local::task::Runnable;
-use terrace_queue::{Owner, Ring};
+use terrace_queue::{LifoSlot, Owner, Ring, SlotTable};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
 
 use super::beat::Beat;
 use super::inspect::Since;
-use super::seat_counts::SeatCounts;
-use super::slot_table::SlotTable;
-use super::task_count::TaskCount;
-use crate::protocol::lifo_slot::{LifoSlot, Word};
 use crate::protocol::sight::Sight;
-
-// SAFETY: a runnable is one word, and both functions are those of the same name that it has.
-unsafe impl Word for Runnable {
-    #[inline]
-    fn into_raw(self) -> NonNull<()> {
-        Self::into_raw(self)
-    }
-
-    #[inline]
-    unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        // SAFETY: the contract of this function is that of the other.
-        unsafe { Self::from_raw(raw) }
-    }
-}
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.
@@ -206,8 +201,7 @@ impl Seats {
 
     /// What a look at the LIFO slots of all workers shows.
     pub(crate) fn slots_sight(&self) -> Sight {
-        let full = |seat: &Seat| seat.lifo.sight() != Sight::Nothing;
-        Sight::covered_if(self.workers.scan().any(full))
+        Sight::covered_if(self.workers.scan().any(|seat| !seat.lifo.is_empty()))
     }
 
     /// Takes a task out of the LIFO slot of some worker.
@@ -260,4 +254,90 @@ impl Seats {
             hash.wrapping_mul(1_000_003).wrapping_add(part)
         })
     }
+}
+
+/// The counts of one seat, over all its holders.
+#[derive(Default)]
+pub(crate) struct SeatCounts {
+    /// Tasks and children polled in turns of their own.
+    pub(crate) polls: Count,
+    /// Sleeps between two turns.
+    pub(crate) parks: Count,
+    /// Tasks that it took out of rings of others.
+    pub(crate) steals: Count,
+    /// Times that it did so.
+    pub(crate) steal_operations: Count,
+    /// Times that its ring was full, so that tasks moved into the injector.
+    pub(crate) overflows: Count,
+}
+
+/// A number that one thread at a time writes.
+#[derive(Default)]
+pub(crate) struct Count(AtomicUsize);
+
+impl Count {
+    /// Adds; the calling thread holds the seat.
+    #[inline]
+    pub(crate) fn add(&self, count: usize) {
+        // Ordering: Relaxed. The next holder comes after this one by the table of seats. Readers take a number that may be old.
+        add(&self.0, count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        // Ordering: Relaxed, as in `add`.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The spawns and ends that the holders of one seat saw, or all threads without a seat.
+#[derive(Default)]
+pub(crate) struct TaskCount {
+    spawned: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl TaskCount {
+    /// Counts a spawn; the caller is the only thread that counts here at this time.
+    #[inline]
+    pub(crate) fn spawn(&self) {
+        add(&self.spawned, 1, Ordering::Relaxed);
+    }
+
+    /// Counts an end; the caller is the only thread that counts here at this time.
+    #[inline]
+    pub(crate) fn end(&self) {
+        // Ordering: Release, pairs with the Acquire in `ended`: a thread that sees the end sees the spawn.
+        add(&self.ended, 1, Ordering::Release);
+    }
+
+    /// As [`spawn`](Self::spawn), for any thread.
+    pub(crate) fn spawn_shared(&self) {
+        // Ordering: Relaxed, as in `spawn`.
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// As [`end`](Self::end), for any thread.
+    pub(crate) fn end_shared(&self) {
+        // Ordering: Release, as in `end`.
+        self.ended.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn spawned(&self) -> usize {
+        // Ordering: Relaxed. `Seats::active` reads the ends first: their Acquire loads make the
+        // spawns of the counted tasks visible here.
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn ended(&self) -> usize {
+        // Ordering: Acquire, pairs with the Release in `end`.
+        self.ended.load(Ordering::Acquire)
+    }
+}
+
+/// Adds where one thread alone writes: no read-modify-write.
+#[inline]
+fn add(counter: &AtomicUsize, count: usize, store: Ordering) {
+    // Ordering: Relaxed, the calling thread alone writes.
+    let before = counter.load(Ordering::Relaxed);
+    counter.store(before.wrapping_add(count), store);
 }

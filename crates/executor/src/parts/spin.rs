@@ -1,40 +1,70 @@
-//! The short look around before a thread sleeps.
+//! The short look around before a thread sleeps, and how many workers are awake.
 
+use std::thread::available_parallelism;
 use std::time::Duration;
 
+use terrace_sync::OnceLock;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
-use crate::tuned::{CALL, WAKE};
-
-/// How long a thread looks around, at most.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// No longer than one look takes: what comes next takes so long that a wake costs little beside it.
-    Never,
-    /// [`CALL`]: nothing is known of the next item.
-    #[default]
-    Short,
-    /// [`WAKE`]: another thread is in the middle of what this one waits for, or has handed out a part of its work just now and is likely
-    /// to hand out more.
-    Long,
-    /// 50 µs, the way of a woken thread back to its processor with room to spare: the thread has slept again and again for a few tasks
-    /// each. See [`Naps`](super::naps::Naps).
-    Nap,
+terrace_sync::global! {
+    /// Asked for once: the answer takes dozens of system calls.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    /// Workers of all pools that do not sleep. They run, search, or are blocked in users' code.
+    static AWAKE: AtomicUsize = AtomicUsize::new(0);
 }
 
-impl Patience {
-    fn most(self) -> Duration {
-        match self {
-            Self::Never => Duration::ZERO,
-            Self::Short => CALL,
-            Self::Long => WAKE,
-            Self::Nap => Duration::from_micros(50),
-        }
+/// The number of processors at the first call; one if the system cannot tell.
+pub(crate) fn cores() -> usize {
+    *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
+}
+
+/// A worker that is awake. It is counted while this lives.
+pub(crate) struct Awake(());
+
+impl Awake {
+    /// Counts the calling worker.
+    pub(crate) fn begin() -> Self {
+        // Ordering: Relaxed, a hint; so are all accesses to the count.
+        AWAKE.fetch_add(1, Ordering::Relaxed);
+        Self(())
     }
 }
 
-/// Asks again and again whether `found`, for as long as `patience` says; true as soon as it is.
+impl Drop for Awake {
+    fn drop(&mut self) {
+        AWAKE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A worker that sleeps. It is not counted while this lives.
+pub(crate) struct Asleep(());
+
+impl Asleep {
+    /// The calling worker, which is counted as [`Awake`].
+    pub(crate) fn begin() -> Self {
+        AWAKE.fetch_sub(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        AWAKE.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether the awake workers, and so many threads more, have a processor each.
+pub(crate) fn has_room_for(more: usize) -> bool {
+    AWAKE.load(Ordering::Relaxed) + more <= cores()
+}
+
+/// Asks again and again whether `found`, for at most about `most`; true as soon as it is.
+///
+/// A thread looks around before it sleeps: for [`CALL`](crate::tuned::CALL) if it knows nothing of the next item; for
+/// [`WAKE`](crate::tuned::WAKE) where another thread is in the middle of what it waits for, or has handed out a part of its work just now and
+/// is likely to hand out more.
 ///
 /// Looks in vain make none shorter. If they did, a lone remote task would find its worker asleep, and the
 /// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
@@ -42,14 +72,9 @@ impl Patience {
 ///
 /// It pays only where the thread that brings the next item can run at the same time. A waker notes its processor in the
 /// sleeper that it wakes (`terrace_sync::thread::LastProcessor`). Where that is the processor on which the woken thread is
-/// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core. They also do where the awake
-/// workers of the process fill its processors ([`has_room_for`](super::awake::has_room_for)).
-pub(crate) fn spin(patience: Patience, found: impl Fn() -> bool) -> bool {
-    spin_for(patience.most(), found)
-}
-
-/// Asks again and again whether `found`, for at most about `most`; true as soon as it is.
-pub(crate) fn spin_for(most: Duration, found: impl Fn() -> bool) -> bool {
+/// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core. They look around where other
+/// threads want their processor, too: a thread that gives it up then may get it back some milliseconds later.
+pub(crate) fn spin(most: Duration, found: impl Fn() -> bool) -> bool {
     // A page has one thread: no other thread brings it a task, and it has no clock.
     if cfg!(target_family = "wasm") {
         return false;

@@ -1,13 +1,111 @@
-//! The OS threads of a pool, as data: which were started, which are asked to end, which are inside a `shutdown`.
+//! The OS threads of a pool, as data: how it makes them, which were started, which are asked to end, which are inside a `shutdown`.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use terrace_local::contain;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock, weakened};
 use terrace_thread::ThreadSpawner;
 
-use super::config::Config;
 use super::event::Event;
 use crate::tuned::FEW_SPARES;
+
+/// Called on a worker thread when it starts or stops.
+pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// The user's function that blocks on a worker's loop.
+pub(crate) type Main = Box<dyn Fn(WorkerLoop<'_>) + Send + Sync>;
+
+/// What a pool keeps of its builder.
+pub(crate) struct Config {
+    pub(crate) workers: usize,
+    pub(crate) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
+    pub(crate) stack_size: Option<usize>,
+    /// Whether the pool starts spares.
+    pub(crate) spares: bool,
+    pub(crate) on_start: Option<Hook>,
+    pub(crate) on_stop: Option<Hook>,
+    pub(crate) main: Option<Main>,
+    /// The function of the user's that reports long polls, and their limit.
+    #[cfg(feature = "inspect")]
+    pub(crate) long_polls: Option<Arc<super::inspect::Reports>>,
+}
+
+impl Drop for Config {
+    /// Drops the user's closures, on the thread that drops the last reference to the pool. A panic in them goes no
+    /// further than the panic hook.
+    fn drop(&mut self) {
+        let name = std::mem::replace(&mut self.thread_name, Box::new(|_| String::new()));
+        contain(|| drop(name));
+        contain(|| drop(self.on_start.take()));
+        contain(|| drop(self.on_stop.take()));
+        contain(|| drop(self.main.take()));
+    }
+}
+
+impl Config {
+    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
+    pub(crate) fn new() -> Self {
+        let mut config = Self::bare();
+        config.workers = std::thread::available_parallelism().map_or(1, usize::from);
+        config
+    }
+
+    /// No workers.
+    pub(crate) fn bare() -> Self {
+        Self {
+            workers: 0,
+            thread_name: Box::new(default_name),
+            stack_size: None,
+            spares: true,
+            on_start: None,
+            on_stop: None,
+            main: None,
+            #[cfg(feature = "inspect")]
+            long_polls: None,
+        }
+    }
+}
+
+/// The name of a thread that the user did not name.
+pub(crate) fn default_name(index: usize) -> String {
+    format!("terrace-{index}")
+}
+
+/// The loop of one worker, as a future: see [`Builder::worker_main`](crate::Builder::worker_main). It is ready when the worker ends,
+/// also if it is polled again. It stays on the worker's thread. `worker_main` has an example.
+#[must_use = "a worker runs nothing until its future is polled"]
+pub struct WorkerLoop<'w>(&'w mut dyn PollLoop);
+
+/// What stands behind the future.
+pub(crate) trait PollLoop {
+    /// Runs tasks, then parks the worker.
+    fn poll(&mut self, context: &Context<'_>) -> Poll<()>;
+}
+
+impl<'w> WorkerLoop<'w> {
+    pub(crate) fn new(inner: &'w mut dyn PollLoop) -> Self {
+        Self(inner)
+    }
+}
+
+impl Future for WorkerLoop<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.poll(context)
+    }
+}
+
+impl fmt::Debug for WorkerLoop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkerLoop { .. }")
+    }
+}
 
 /// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {

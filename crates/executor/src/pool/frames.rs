@@ -38,7 +38,7 @@ use super::runner::{self, Runner, with_runner, with_runner_of};
 use super::shared::Shared;
 use crate::parts::current::{current, visit};
 use crate::parts::eager;
-use crate::parts::lanes::Lane;
+use crate::parts::injector::Lane;
 
 terrace_sync::thread_local! {
     /// The innermost frame; null where there is none. It is null outside of polls, so a
@@ -62,7 +62,7 @@ pub(crate) enum Permit {
 pub(crate) enum Borrows {
     /// The borrow of their executor, by `tick` or `try_tick`.
     Executor,
-    /// The poller is counted, see `protocol::holders`.
+    /// The poller is counted, see `protocol::end`.
     Pool,
 }
 

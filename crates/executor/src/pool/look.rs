@@ -14,9 +14,8 @@ use crate::dump::Dump;
 use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 use crate::parts::inspect::name_of;
 use crate::parts::patiently::patiently;
-use crate::parts::scope_slot::Slot;
+use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
-use crate::protocol::sight::Sight;
 
 terrace_sync::global! {
     /// All pools of the process.
@@ -255,7 +254,7 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
                 .try_clock()
                 .and_then(system)
                 .filter(|_| pool.idle.doing(index) == sleep),
-            queued: seat.ring.len() + usize::from(seat.lifo.sight() != Sight::Nothing),
+            queued: seat.ring.len() + usize::from(!seat.lifo.is_empty()),
             polls: seat.counts.polls.get(),
         })
     });

@@ -15,16 +15,16 @@ use terrace_queue::Owner;
 use terrace_sync::Arc;
 
 use super::shared::Shared;
-use crate::parts::awake::Asleep;
 use crate::parts::current::{Current, replace_current};
 use crate::parts::fairness::Fairness;
-use crate::parts::fork_seat::ForkSeat;
+use crate::parts::forks::ForkSeat;
 use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
+use crate::parts::spin::Asleep;
 use crate::parts::threads::Kind;
-use crate::protocol::deferred_publish::DeferredPublish;
+use crate::protocol::publish::DeferredPublish;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null on all others. It is null outside of

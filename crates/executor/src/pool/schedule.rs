@@ -10,9 +10,9 @@ use terrace_sync::Arc;
 
 use super::runner::{self, Runner, with_runner_of, with_worker_of};
 use super::shared::Shared;
-use crate::parts::lanes::Lane;
-use crate::protocol::lifo_slot::IN_A_ROW;
+use crate::parts::injector::Lane;
 use crate::protocol::publish::Publish;
+use crate::tuned::IN_A_ROW;
 
 /// Why a runnable is queued.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,21 +8,17 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, OnceLock, heavy};
 use terrace_thread::closed::Closed;
 
-use crate::parts::cores::cores;
 use crate::parts::current::ExecutorId;
-use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
-use crate::parts::injector::Injector;
+use crate::parts::injector::{Injector, Lanes};
 use crate::parts::inspect;
-use crate::parts::lanes::Lanes;
-use crate::parts::quiet_waiters::QuietWaiters;
-use crate::parts::scope_slot::Slot;
-use crate::parts::scopes::{Crew, Looking, Scopes};
+use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
+use crate::parts::spin::cores;
 use crate::parts::threads::Threads;
-use crate::parts::waits_beneath::WaitsBeneath;
-use crate::protocol::alarm::Alarm;
-use crate::protocol::holders::Holders;
+use crate::parts::waiters::{ExternalWaiters, QuietWaiters, WaitsBeneath};
+use crate::protocol::end::Holders;
+use crate::protocol::publish::Alarm;
 use crate::tuned::FEW_SPARES;
 
 /// The state of a pool.

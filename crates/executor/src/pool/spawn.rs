@@ -22,9 +22,8 @@ use super::schedule::{Cause, CoreOf, OnLane, Owed, place};
 use super::shared::Shared;
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
-use crate::parts::injector::Parcel;
+use crate::parts::injector::{Lane, Parcel};
 use crate::parts::inspect;
-use crate::parts::lanes::Lane;
 use crate::tuned::SPAWN_BATCH;
 
 /// Evaluates `spawn`, in which a large `future` is in a box. A spawn function does this first, for the reason that `is_large` gives.

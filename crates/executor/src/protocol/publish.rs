@@ -1,4 +1,17 @@
-//! What a protocol answers to a thread that has queued an item. Not an API; public for the models.
+//! What a thread that has made an item visible owes the sleepers, and who pays where it does not publish at once.
+//!
+//! | the item is                                  | known by                                              | paid by                                    |
+//! |----------------------------------------------|-------------------------------------------------------|--------------------------------------------|
+//! | a task that has yielded                      | [`DeferredPublish`]                                   | the worker's next turn, mostly by nothing  |
+//! | a background task, and no permit is free     | [`Permits`]                                           | the thread that gives a permit back        |
+//! | published, but each worker is awake          | [`Alarm`]                                             | the watch                                  |
+//!
+//! Not an API; public for its models.
+
+use std::cell::Cell;
+
+use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::{heavy, light, weakened};
 
 /// When the item is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,4 +21,218 @@ pub enum Publish {
     Now,
     /// The protocol says who publishes it later, if anyone has to.
     Later,
+}
+
+/// The state of one worker or driver.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Every push is published.
+    Publish,
+    /// The loop polls, and takes its next task right after.
+    Defer,
+    /// As `Defer`; a task was pushed.
+    Deferred,
+}
+
+/// Whether a task that yielded waits to be published: mostly its worker never publishes it, which saves the fence.
+///
+/// A task that wakes itself goes to the back of its worker's ring when the poll ends. The worker then takes its next
+/// task at once. In between the worker runs no other code, so no thread waits for it:
+///
+/// | what the worker takes next      | the task that yielded                                                         |
+/// |----------------------------------|--------------------------------------------------------------------------------|
+/// | the head of its ring: that task  | runs                                                                            |
+/// | the head of its ring: another X  | lies behind X, which was published; a looker that sees X gone sees the task    |
+/// | anything else                    | is published first ([`flush`](Self::flush))                                          |
+///
+/// The second row, in full. A sleeper announces itself, fences, and looks at the ring: head, then tail. X was
+/// published, so it sees X there, or a head that has moved beyond. The worker's compare-exchange (Release), or a
+/// thief's after it, wrote that head. So the sleeper's Acquire load of the head makes every earlier push visible
+/// (`Ring::len`): the ring does not look empty. The task takes X's place as the published one, for the next task that
+/// yields. The searcher that X's publish relied on looks at the ring before it stops. If a thief was faster and took X,
+/// the worker takes the task itself.
+///
+/// The same holds in the loop of a `run` future, while it is being polled. It holds only where the loop takes a task in
+/// its next turn. So the caller of any other poll calls [`forbid`](Self::forbid) first, such as a wait that runs a
+/// task in the middle of a poll.
+pub struct DeferredPublish(Cell<State>);
+
+impl Default for DeferredPublish {
+    fn default() -> Self {
+        Self(Cell::new(State::Publish))
+    }
+}
+
+impl DeferredPublish {
+    /// The loop is going to poll a task, and no deferred task is left from the turn before.
+    #[inline]
+    pub fn allow(&self) {
+        self.0.set(State::Defer);
+    }
+
+    /// The next poll is no turn of the loop. No deferred task can be left: tasks yield at the end of a poll.
+    #[inline]
+    pub fn forbid(&self) {
+        self.0.set(State::Publish);
+    }
+
+    /// Calls `poll`, which polls a task in the middle of the poll under way, and is no turn of the loop. Afterwards the poll
+    /// under way is what it was, also if `poll` unwinds.
+    #[inline]
+    pub fn suspend<T>(&self, poll: impl FnOnce() -> T) -> T {
+        struct Resume<'a>(&'a Cell<State>, State);
+
+        impl Drop for Resume<'_> {
+            #[inline]
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+
+        let before = self.0.replace(State::Publish);
+        debug_assert!(
+            before != State::Deferred,
+            "tasks yield at the end of a poll"
+        );
+        let _resume = Resume(&self.0, before);
+        poll()
+    }
+
+    /// A task that yielded was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.
+    #[inline]
+    pub fn pushed(&self) -> Publish {
+        if self.0.get() == State::Publish {
+            return Publish::Now;
+        }
+        self.0.set(State::Deferred);
+        Publish::Later
+    }
+
+    /// Publishes the deferred task. The worker calls this before it does anything but take the head of its ring.
+    #[inline]
+    pub fn flush(&self, publish: impl FnOnce()) {
+        if self.0.replace(State::Publish) == State::Deferred
+            && !weakened!("executor-deferred-unflushed")
+        {
+            publish();
+        }
+    }
+}
+
+/// How many background tasks may run at once: permits, and the handshake between a push that finds none and a thread that gives one
+/// back. The caller owns the queue: both sides pass what they know of it. The caller also passes how many permits there are at each
+/// call, since the number changes with the pool.
+#[derive(Default)]
+pub struct Permits {
+    taken: AtomicUsize,
+}
+
+impl Permits {
+    /// Whether fewer than `permits` are taken. Valid after a fence.
+    #[inline]
+    pub fn is_free(&self, permits: usize) -> bool {
+        // Ordering: Relaxed, after the caller's fence.
+        self.taken.load(Ordering::Relaxed) < permits
+    }
+
+    /// Takes one, unless `permits` are taken.
+    pub fn take(&self, permits: usize) -> bool {
+        // Ordering: Relaxed, a count; the queue's own Release and Acquire carry the task.
+        self.taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+                (taken < permits).then_some(taken + 1)
+            })
+            .is_ok()
+    }
+
+    /// Takes one in any case.
+    pub fn take_anyway(&self) {
+        // Ordering: Relaxed, a count, as in `take`.
+        self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives one back. The caller then looks at the queue and publishes what it finds, if a permit is free.
+    pub fn give_back(&self) {
+        // Ordering: Relaxed, ordered by the fence.
+        let taken = self.taken.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(
+            taken > 0,
+            "a permit was given back that no thread had taken"
+        );
+        // Fence pair: the one in `after_push`: either that sees the permit, or the caller sees the item.
+        if !weakened!("executor-permit-back-fence") {
+            light();
+        }
+    }
+
+    /// Called after an item was queued. [`Publish::Later`] leaves the item to the thread that gives a permit back.
+    pub fn after_push(&self, permits: usize) -> Publish {
+        // Fence pair: the one in `give_back`.
+        if !weakened!("executor-permit-push-fence") {
+            light();
+        }
+        if self.is_free(permits) {
+            Publish::Now
+        } else {
+            Publish::Later
+        }
+    }
+}
+
+/// Whether the watch looks after a pool, because a publish found all of its workers awake.
+///
+/// An awake worker mostly takes a published item when its current task returns. A worker that blocks its thread does
+/// not. Perhaps no other worker looks either: its peers may be blocked, too, or wait for an event of their own. So such
+/// a publish raises the pool's alarm. From then on the watch (`run::watch`) looks at the pool, until the pool has
+/// been calm for a while.
+///
+/// ```text
+/// publish:  item; F; no worker sleeps or searches -> alarm down -> raise it; raised by me -> tell the watch
+/// searcher: token back; no worker sleeps and alarm down -> F; something takeable -> as a publish
+/// watch:    calm for long -> alarm down; F; something takeable -> raise it again, unless a publisher has
+/// ```
+///
+/// Of a publish and the watch that leaves, the later to fence sees the other.
+pub struct Alarm(AtomicBool);
+
+impl Alarm {
+    /// Raised or not. A pool without workers keeps it raised: the watch cannot help it.
+    #[must_use]
+    pub fn new(raised: bool) -> Self {
+        Self(AtomicBool::new(raised))
+    }
+
+    /// Whether it is raised; valid after a fence.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        // Ordering: Relaxed. The caller's fence pairs with the one in `lower`; the list of the
+        // watch has a lock.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Raises it. True if the caller raised it, and so has to tell the watch.
+    #[must_use = "the watch has to be told"]
+    pub fn raise(&self) -> bool {
+        // Ordering: Relaxed, as in `is_raised`.
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// For a pool that has got its first worker.
+    pub fn reset(&self) {
+        // Ordering: Relaxed; the workers that are being started look at everything before they sleep.
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// The watch is going to leave; whether it may. `look` tells whether anything is takeable.
+    #[must_use = "else the watch has to stay"]
+    pub fn lower(&self, look: impl FnOnce() -> bool) -> bool {
+        // Ordering: Relaxed, ordered by the fence.
+        self.0.store(false, Ordering::Relaxed);
+        // Fence pair: `light` in a publish: either it sees the alarm down, or `look` sees its item.
+        if !weakened!("executor-alarm-fence") {
+            heavy();
+        }
+        // A publisher that has raised it since has told the watch anew.
+        !look() || !self.raise()
+    }
 }

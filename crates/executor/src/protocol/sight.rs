@@ -1,6 +1,7 @@
 //! What a look at a place of work tells a thread that is about to sleep. Not an API; public for its models.
 
 use terrace_park::Idle;
+use terrace_sync::weakened;
 
 /// What lies in a place, ordered by how much it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +37,7 @@ impl Sight {
     pub fn is_takeable(self, idle: &Idle) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Covered => !idle.has_sentinel(),
+            Self::Covered => !idle.has_sentinel() && !weakened!("executor-covered-never-takeable"),
             Self::Ready => true,
         }
     }

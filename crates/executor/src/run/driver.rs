@@ -29,18 +29,17 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
-use crate::parts::awake;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
 use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
-use crate::parts::spin::{Patience, spin};
+use crate::parts::spin::{has_room_for, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::tuned::{OWN_POLLS, TURNS_A_POLL};
+use crate::tuned::{CALL, NAP, OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
 use crate::work::order::{self, Order, bystander_sight};
 use crate::work::source::Look;
@@ -215,7 +214,7 @@ fn drive<T>(
     // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
     runner.settle();
-    if !awake::has_room_for(pool.seats.drivers.high()) {
+    if !has_room_for(pool.seats.drivers.high()) {
         runner.rotation.pass();
     }
     context.waker().wake_by_ref();
@@ -352,15 +351,15 @@ impl<'p> Sleeper<'p> {
         };
         let place = self.place.get_or_insert_with(|| pool.idle.driver());
         // Where drivers and workers fill the processors, none looks for long.
-        let crowded = !awake::has_room_for(pool.seats.drivers.high());
+        let crowded = !has_room_for(pool.seats.drivers.high());
         let turns = if crowded { usize::MAX } else { turns };
         let mut owes = Owes::Nothing;
-        self.naps.look(turns, Patience::Short, |patience| {
+        self.naps.look(turns, CALL, |patience| {
             let mut found = false;
             owes = Owes::look_if(place.search(|| found = look(patience)));
             // A driver that is alone spares no other a wake, but may spare its own.
             let alone = owes == Owes::Nothing && pool.idle.driver_count().0 == 1;
-            if alone && patience == Patience::Nap {
+            if alone && patience == NAP {
                 found = look(patience);
                 owes = Owes::look_if(found);
             }

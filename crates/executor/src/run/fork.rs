@@ -1,10 +1,11 @@
 //! Joins on the threads of a pool: push, pop, and the wait for a half that was stolen.
 //!
-//! A joiner runs what lies inside of the stolen half, and nothing else of the pool: `protocol::fork::nest` says how it tells.
+//! A joiner runs what lies inside of the stolen half, and nothing else of the pool: `terrace_queue::fork::Nest` says how it tells.
 //! So a lock that it holds across the join stands in the way of no foreign job, and its stack grows no deeper than that of the
 //! serial program.
 
 use std::mem;
+use std::time::Duration;
 
 use terrace_queue::fork::{Depth, Offer, Popped};
 use terrace_sync::{Arc, OnceLock};
@@ -14,17 +15,16 @@ use terrace_trace::{Span, inside};
 use super::stand_in;
 use super::threadless::Drives;
 use super::wait::{WaitFor, wait};
-use crate::parts::bomb::Bomb;
-use crate::parts::fork_seat::JobWord;
-use crate::parts::spin::Patience;
+use crate::parts::forks::JobWord;
+use crate::parts::waiters::Bomb;
 use crate::pool::fork::consider::{self, Considers};
 use crate::pool::fork::worker::{
     Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in,
 };
 use crate::pool::runner;
 use crate::pool::shared::Shared;
-use crate::protocol::fork::job::{self, Forker, Header};
-use crate::tuned::CHAIN;
+use crate::protocol::job::{self, Forker, Header};
+use crate::tuned::{CHAIN, WAKE};
 use crate::work::steal::asking;
 
 impl Forker for Worker {
@@ -75,10 +75,7 @@ struct Stolen<'f> {
 
 impl Stolen<'_> {
     /// The first thing that `look` finds at a seat whose thread is inside of the half, from the half's thief on.
-    fn find<T>(
-        &self,
-        look: impl Fn(&Seat, crate::protocol::fork::nest::Root) -> Option<T>,
-    ) -> Option<T> {
+    fn find<T>(&self, look: impl Fn(&Seat, terrace_queue::fork::Root) -> Option<T>) -> Option<T> {
         let pool = self.seat.pool();
         let mut root = self.job.thief()?;
         for _ in 0..CHAIN {
@@ -138,8 +135,8 @@ impl WaitFor for Stolen<'_> {
     }
 
     /// The thief runs the half.
-    fn patience(&self) -> Patience {
-        Patience::Long
+    fn patience(&self) -> Duration {
+        WAKE
     }
 
     fn end_sleep(&mut self) {

@@ -7,9 +7,9 @@ use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::polled;
-use crate::parts::awake::Awake;
-use crate::parts::config::Hook;
 use crate::parts::scopes::Looking;
+use crate::parts::spin::Awake;
+use crate::parts::threads::Hook;
 use crate::parts::threads::{Kind, Signs, Thread};
 use crate::pool::fork::worker::leave_fork_seat;
 use crate::pool::runner::Runner;

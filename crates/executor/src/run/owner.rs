@@ -20,7 +20,7 @@ use super::life::Place;
 use super::shutdown::wait_for;
 use super::start::{change_workers, staying};
 use super::{stand_in, start, threadless, watch};
-use crate::parts::config::Config;
+use crate::parts::threads::Config;
 use crate::parts::threads::{Kind, Threads};
 use crate::pool::shared::Shared;
 use crate::pool::{frames, look, schedule};

@@ -20,9 +20,8 @@ use std::time::Duration;
 use terrace_park::Woken;
 
 use super::worker::{Progress, Stop, goes_to_sleep, watch};
-use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
-use crate::parts::worker_loop::{PollLoop, WorkerLoop};
+use crate::parts::threads::{Main, PollLoop, WorkerLoop};
 use crate::pool::runner::Runner;
 use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
 use crate::work::order::Scan;

@@ -16,7 +16,7 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::weakened;
 
 use super::start;
-use crate::parts::fork_seat::By;
+use crate::parts::forks::By;
 use crate::parts::scopes::Looking;
 use crate::pool::runner;
 use crate::pool::shared::Shared;

@@ -12,8 +12,7 @@ use terrace_sync::{Arc, weakened};
 
 use super::life::Place;
 use super::threadless;
-use crate::parts::config::default_name;
-use crate::parts::threads::{Kind, Thread};
+use crate::parts::threads::{Kind, Thread, default_name};
 use crate::pool::shared::Shared;
 use crate::work::order::Scan;
 

@@ -8,6 +8,8 @@
 //! takeable, a waiter starts a spare. If no thread can start, and in hooks, the waiter runs exactly one job of others.
 //! See `super::stand_in`.
 
+use std::time::Duration;
+
 use terrace_local::cells;
 use terrace_local::task::awaited;
 use terrace_park::Restricted;
@@ -17,12 +19,12 @@ use terrace_thread::internal::{self, Locals};
 
 use super::stand_in::{self, LastResort, Place};
 use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
-use crate::parts::awake::{self, Asleep};
 use crate::parts::inspect;
-use crate::parts::spin::{Patience, spin};
+use crate::parts::spin::{Asleep, spin};
 use crate::pool::fork::worker::{pause_forking, resume_forking};
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
+use crate::tuned::CALL;
 use crate::work::order::Scan;
 
 /// What a thread waits for, and which work of its own it may run until then.
@@ -41,8 +43,8 @@ pub(crate) trait WaitFor {
     /// What the wait is called in a report.
     const NAME: &'static str;
     /// How long the waiter looks around before it sleeps.
-    fn patience(&self) -> Patience {
-        Patience::Short
+    fn patience(&self) -> Duration {
+        CALL
     }
 }
 
@@ -200,12 +202,11 @@ fn leave_park() {
     });
 }
 
-/// Whether the threads that may bring this one's next item can run while it spins: the thread that woke it last, and the awake
-/// workers.
+/// Whether the thread that woke this one last can run while it spins, as far as is known.
 fn spin_pays() -> bool {
     runner::with_worker(|worker| match worker {
-        Some(worker) => awake::spin_pays(&worker.pool.idle, worker.index),
-        None => !terrace_thread::internal::shares_processor() && awake::has_room_for(1),
+        Some(worker) => !worker.pool.idle.shares_processor(worker.index),
+        None => !terrace_thread::internal::shares_processor(),
     })
 }
 

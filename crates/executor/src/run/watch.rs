@@ -2,7 +2,7 @@
 //! they are blocked.
 //!
 //! Suppose the awake workers of a pool block their threads while a task is queued. Then no worker of the pool looks for
-//! it. None sleeps with a time-out, and a worker that waits sleeps until its own event comes. `protocol::alarm` says
+//! it. None sleeps with a time-out, and a worker that waits sleeps until its own event comes. `Alarm` says
 //! when a publisher calls the watch. It looks after [`PERIOD`] first, then less and less often, at least every
 //! [`LONG_PERIOD`]:
 //!

@@ -18,21 +18,19 @@ use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
 use terrace_thread::internal::has_tasks;
 
-use crate::parts::awake::{self, Asleep};
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
-use crate::parts::scope_slot::Slot;
-use crate::parts::scopes::Looking;
-use crate::parts::spin::{Patience, spin};
+use crate::parts::scopes::{Looking, Slot};
+use crate::parts::spin::{Asleep, has_room_for, spin};
 use crate::parts::threads::Kind;
 use crate::pool::fork::worker::stop_forking;
 use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::tuned::GLOBAL_INTERVAL;
+use crate::tuned::{CALL, GLOBAL_INTERVAL, WAKE};
 use crate::work::found::{Found, Taken};
 use crate::work::order::{self, Order, Scan};
 use crate::work::sentinel::Sentinel;
@@ -57,8 +55,8 @@ pub(super) struct Progress {
     in_a_row: u32,
     /// It has watched as a sentinel until its time was over, and has run nothing since.
     watched: bool,
-    /// How long the worker looks around before it sleeps.
-    patience: Patience,
+    /// How long the worker looks around before it sleeps; not before its first sleep.
+    patience: Duration,
     naps: Naps,
     /// The turns that were left at the last look around.
     looked: usize,
@@ -196,7 +194,7 @@ impl<'p> Runner<'p> {
                 }
             }
             self.flush();
-            if !awake::has_room_for(0) {
+            if !has_room_for(0) {
                 self.rotation.pass();
             }
             if let Some(Taken { found, refilled }) = self.find() {
@@ -223,11 +221,11 @@ impl<'p> Runner<'p> {
                 self.stop_search(&mut progress.token);
                 progress.patience = match &found {
                     Found::Child(_, slot) if pool.scopes.pacing(slot).outlasts_wakes() => {
-                        Patience::Never
+                        Duration::ZERO
                     }
                     // A thread that joins, or drives a scope, often begins the next one at once.
-                    Found::Fork(_) | Found::Child(..) => Patience::Long,
-                    Found::Task(_) | Found::Lane(..) => Patience::Short,
+                    Found::Fork(_) | Found::Child(..) => WAKE,
+                    Found::Task(_) | Found::Lane(..) => CALL,
                 };
                 self.run_found(found, &mut progress.sentinel);
                 progress.watched = false;
@@ -243,8 +241,8 @@ impl<'p> Runner<'p> {
             if progress.token.is_some()
                 && !progress.watched
                 && !self.polled.get()
-                && progress.patience != Patience::Never
-                && awake::spin_pays(&pool.idle, self.index)
+                && !progress.patience.is_zero()
+                && !pool.idle.shares_processor(self.index)
             {
                 progress.sentinel.looks_around(pool);
                 let passed = mem::replace(&mut progress.looked, *turns).wrapping_sub(*turns);
@@ -253,7 +251,7 @@ impl<'p> Runner<'p> {
                     continue;
                 }
             }
-            progress.patience = Patience::Short;
+            progress.patience = CALL;
             return Stop::Idle;
         }
         Stop::Ended
@@ -270,7 +268,7 @@ impl<'p> Runner<'p> {
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.
-    fn spin(&self, patience: Patience) -> bool {
+    fn spin(&self, patience: Duration) -> bool {
         let scan = Scan::of_worker(self, Looking::Awake);
         let look = Look::from_seat(self, Looking::Awake);
         let finds = || match self.kind {

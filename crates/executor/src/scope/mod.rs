@@ -1,8 +1,6 @@
 //! What fork-join scopes are made of; the safe API is `terrace-fork`.
 
-mod call;
 mod child;
-mod driving;
 mod on_thread;
 mod open;
 mod push;
@@ -10,5 +8,5 @@ mod push;
 mod tests;
 mod waiting;
 
-pub use crate::parts::scope_kind::{ScopeKind, type_hash};
+pub use crate::parts::pacing::{ScopeKind, type_hash};
 pub use open::{OpenScope, ScopeHandle};

@@ -4,24 +4,19 @@
 //! Then it drops them, which counts them out of their scope.
 
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 
-use super::child::Child;
 use super::open::{ScopeHandle, child};
 use crate::member::broadcast::{Broadcast, part_of};
 use crate::member::spawn::{worker_spawner, worker_spawners};
-use crate::parts::scope_slot::Slot;
+use crate::parts::scopes::Slot;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::{fork, stand_in};
-
-/// A child without its lifetime and type.
-type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A future that is polled and dropped by the thread that made it, so it need not be `Send`.
 struct Here<F>(F);
@@ -38,19 +33,6 @@ impl<F: Future<Output = ()>> Future for Here<F> {
     }
 }
 
-/// Takes the lifetime off a child.
-///
-/// # Safety
-/// What the child's future borrows lives until the child is counted out.
-unsafe fn erase<F: Future<Output = ()>>(child: Child<F>) -> Erased
-where
-    Child<F>: Send,
-{
-    let child: Pin<Box<dyn Future<Output = ()> + Send + '_>> = Box::pin(child);
-    // SAFETY: the two types differ in the lifetime only. A child drops its future before it is counted out, and uses no borrow afterwards.
-    unsafe { mem::transmute::<Pin<Box<dyn Future<Output = ()> + Send + '_>>, Erased>(child) }
-}
-
 impl ScopeHandle<'_> {
     /// Counts a child in, and sends it to `thread`.
     ///
@@ -61,14 +43,14 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        // SAFETY: the scope waits until the child is counted out, and borrows live until then (the caller's promise).
-        let child = unsafe { erase(child(slot, future)) };
-        thread.call(child).detach();
+        // SAFETY: the scope waits until the child is counted out, which drops its future before. What that borrows lives until then (the
+        // caller's promise).
+        unsafe { thread.call(child(slot, future)) }.detach();
         terrace_trace::spawn();
     }
 
-    /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: two
-    /// allocations, and a lock and two allocations for the list of workers.
+    /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: one
+    /// allocation, and a lock and two allocations for the list of workers.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
@@ -105,7 +87,25 @@ impl ScopeHandle<'_> {
         unsafe { self.spawn_on_worker(worker, async move { fork::with_worker(pool, call) }) };
     }
 
-    /// Spawns a child that stays on the scope's own thread, which calls this. It need not be `Send`. Cost: two allocations.
+    /// Spawns a child that only the scope's own thread runs, from any thread. One allocation.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
+    pub unsafe fn spawn_pinned<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send,
+    {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        // SAFETY: the caller keeps the scope open.
+        let own = unsafe { slot.core().waiter() };
+        // The scope waits on that thread, also inside of a task of the thread.
+        // SAFETY: the caller's promise.
+        unsafe { self.send(slot, &own, future) };
+    }
+
+    /// Spawns a child that stays on the scope's own thread, which calls this. It need not be `Send`. One allocation.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
@@ -118,13 +118,8 @@ impl ScopeHandle<'_> {
             self.is_on_own_thread(),
             "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
         );
-        // SAFETY: the caller's promise.
-        let slot = unsafe { self.slot() };
-        // SAFETY: the caller keeps the scope open.
-        let own = unsafe { slot.core().waiter() };
-        // The scope waits on this thread, also inside of a task of the thread.
         // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
-        unsafe { self.send(slot, &own, Here(future)) };
+        unsafe { self.spawn_pinned(Here(future)) };
     }
 
     /// As [`spawn_local`](Self::spawn_local), for a closure.
@@ -142,7 +137,7 @@ impl ScopeHandle<'_> {
     }
 
     /// Spawns a child on each worker of the pool that calls `f`. A worker that ends first leaves its call out. While there are no workers,
-    /// one child makes one call. Cost: three allocations, and two for each worker.
+    /// one child makes one call. Cost: three allocations, and one for each worker.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).

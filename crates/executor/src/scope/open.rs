@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use terrace_local::Payload;
-use terrace_local::task::{self, CoreRef, Runnable, Schedule};
+use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
@@ -16,17 +16,15 @@ use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::{Span, inside};
 
-use super::call;
-use super::child::Child;
-use super::driving::{Record, count_driver};
-use super::push;
-use super::waiting::ScopeWait;
+use super::child::{Child, queued_call};
+use super::push::push_spawned;
+use super::waiting::{Record, ScopeWait, count_driver};
 use crate::executor::Executor;
-use crate::parts::bomb::Bomb;
 use crate::parts::current::current;
 use crate::parts::inspect::{self, Caller, Recorded};
-use crate::parts::scope_kind::ScopeKind;
-use crate::parts::scope_slot::Slot;
+use crate::parts::pacing::ScopeKind;
+use crate::parts::scopes::Slot;
+use crate::parts::waiters::Bomb;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames;
 use crate::pool::shared::Shared;
@@ -253,21 +251,20 @@ pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
     let name = type_name::<F>();
     let future = inspect::child(records, name, ptr::from_ref(slot).cast(), future);
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
-    unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
+    unsafe { Child::new(slot, future) }
 }
 
-/// Makes the task of a child of the scope in `slot`, whose wakes go to `core`.
+/// Makes the task of a child of the scope in `slot`.
 ///
 /// # Safety
-/// As [`ScopeHandle::spawn`]; and `core` lives until the scope has ended.
+/// As [`ScopeHandle::spawn`].
 #[cfg_attr(feature = "timeline", track_caller)]
-unsafe fn build<C, F>(slot: &Slot<Shared>, core: &C, future: F) -> Runnable
+unsafe fn build<F>(slot: &Slot<Shared>, future: F) -> Runnable
 where
-    C: Schedule,
     F: Future<Output = ()> + Send,
 {
-    // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).
-    let core = unsafe { CoreRef::borrowed(NonNull::from(core)) };
+    // SAFETY: the slot lives as long as the pool, which the open scope borrows, and the scope outlives the child (the caller's promise).
+    let core = unsafe { CoreRef::borrowed(NonNull::from(slot)) };
     // SAFETY: the future is Send. It is dropped before the scope ends, and the owner waits for
     // that end before the borrows end.
     let (runnable, task) = unsafe { task::build(core, child(slot, future)) };
@@ -323,12 +320,11 @@ impl<'a> ScopeHandle<'a> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         let child = by_size!(future => {
-            // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
-            // for.
-            unsafe { build(slot, slot, future) }
+            // SAFETY: the caller's promise.
+            unsafe { build(slot, future) }
         });
         // SAFETY: the caller is the scope's body or a living child.
-        unsafe { push::push_spawned(slot, child) };
+        unsafe { push_spawned(slot, child) };
     }
 
     /// Spawns a child that calls `call` once, on any worker or on the scope's thread, with its place in the pool. One allocation.
@@ -343,31 +339,14 @@ impl<'a> ScopeHandle<'a> {
         let (name, scope) = (type_name::<F>(), ptr::from_ref(slot).cast());
         let call = inspect::call(&self.pool().records, name, scope, call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
-        let child = unsafe { call::queued(slot, call) };
+        let child = unsafe { queued_call(slot, call) };
         // Ordering: Relaxed, a hint.
         if !self.scope.has_calls.load(Ordering::Relaxed) {
             self.scope.has_calls.store(true, Ordering::Relaxed);
         }
         terrace_trace::spawn();
         // SAFETY: the caller is the scope's body or a living child.
-        unsafe { push::push_spawned(slot, child) };
-    }
-
-    /// Spawns a child that only the waiting thread runs.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn spawn_pinned<F>(&self, future: F)
-    where
-        F: Future<Output = ()> + Send,
-    {
-        // SAFETY: the caller's promise.
-        let slot = unsafe { self.slot() };
-        let core = push::pinned(slot);
-        // SAFETY: the core is the slot, which lives as long as the pool that the open scope
-        // borrows. The caller promises that the scope is waited for.
-        unsafe { build(slot, core, future) }.schedule();
+        unsafe { push_spawned(slot, child) };
     }
 
     /// Spawns a child onto the thread that ticks `queue`.

@@ -6,9 +6,9 @@ use terrace_sync::weakened;
 
 use crate::parts::current::{replace_lane, visit};
 use crate::parts::eager;
+use crate::parts::injector::Lane;
 use crate::parts::injector::Refilled;
-use crate::parts::lanes::Lane;
-use crate::parts::scope_slot::Slot;
+use crate::parts::scopes::Slot;
 use crate::pool::fork::worker::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::runner::Runner;

@@ -22,10 +22,10 @@ use terrace_sync::time::CpuClock;
 
 use super::found::Found;
 use super::steal;
-use crate::parts::spin::{Patience, spin};
+use crate::parts::spin::spin;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::tuned::{LONG_PERIOD, PERIOD};
+use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
 const CALM: u32 = 10;
@@ -171,7 +171,7 @@ impl Sentinel {
             if again || self.still.is_some() || self.slots.is_empty() {
                 return;
             }
-            spin(Patience::Short, || false);
+            spin(CALL, || false);
         }
     }
 

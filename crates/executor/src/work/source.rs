@@ -8,8 +8,7 @@ use terrace_queue::fork::Offer;
 use super::found::{Found, Taken};
 use super::steal;
 use crate::parts::forks::{Future, Whose};
-use crate::parts::injector::Refilled;
-use crate::parts::lanes::Lane;
+use crate::parts::injector::{Lane, Refilled};
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -27,7 +26,7 @@ pub(crate) enum Source {
     StalledFork,
     /// The high lane. A global turn skips it, as a full high lane would starve all others.
     HighLane,
-    /// The looker's own LIFO slot, at most [`IN_A_ROW`](crate::protocol::lifo_slot::IN_A_ROW) times in a row.
+    /// The looker's own LIFO slot, at most [`IN_A_ROW`](crate::tuned::IN_A_ROW) times in a row.
     LifoSlot,
     /// The looker's own ring.
     OwnRing,
@@ -204,7 +203,7 @@ impl Source {
             }
             Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
             Self::LifoSlot => match look.runner {
-                Some(runner) => runner.seat.lifo.sight(),
+                Some(runner) => Sight::covered_if(!runner.seat.lifo.is_empty()),
                 None => Sight::Nothing,
             },
             Self::OwnRing => {

@@ -1,8 +1,7 @@
 //! A pool of threads for fork-join and futures: in a `static`, or owned.
 
-mod membership;
-mod resize;
+mod members;
 mod thread_pool;
 
-pub use membership::Membership;
+pub use members::Membership;
 pub use thread_pool::ThreadPool;

@@ -5,6 +5,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
+use terrace_queue::OwnedWord;
 use terrace_trace::Mark;
 
 use super::id::TaskId;
@@ -63,6 +64,20 @@ enum Kind {
     Own(Own),
     Foreign(Foreign),
     Raw(NonNull<RawHeader>),
+}
+
+// SAFETY: a runnable is one word, and both functions are those of the same name that it has.
+unsafe impl OwnedWord for Runnable {
+    #[inline]
+    fn into_raw(self) -> NonNull<()> {
+        Self::into_raw(self)
+    }
+
+    #[inline]
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { Self::from_raw(raw) }
+    }
 }
 
 impl Runnable {

@@ -28,6 +28,8 @@ mod consider;
 mod deque;
 mod gift;
 mod give;
+mod latch;
+mod nest;
 mod owner;
 mod said;
 mod thief;
@@ -36,6 +38,8 @@ mod word;
 
 pub use consider::{Consider, Considered, Gives, Offer, Pace};
 pub use deque::ForkDeque;
+pub use latch::Latch;
+pub use nest::{Nest, Root};
 pub use owner::Owner;
 pub use said::{Depth, Full, Popped};
 pub use thief::Stolen;

@@ -20,8 +20,9 @@ use terrace_sync::time::Instant;
 
 use super::super::shared::Shared;
 use super::worker::{Job, Seat, Worker};
-use crate::parts::fork_seat::{By, Timed};
-use crate::parts::fork_sites::Length;
+use crate::parts::forks::{By, Timed};
+use crate::parts::pacing::Length;
+use crate::protocol::job::Header;
 use crate::tuned::{CALL, PUSHES};
 
 /// What a push tells.
@@ -63,16 +64,18 @@ impl<'s> Considers<'s> {
     }
 
     /// The root that the thread is inside of.
-    fn root(&self) -> Option<Job> {
+    fn root(&self) -> Option<&'s Header<Worker>> {
         let root = self.seat().mine.root.get()?;
         // SAFETY: deques of a pool hold jobs of this type.
-        Some(unsafe { root.typed::<Job>() })
+        let root = unsafe { root.typed::<Job>() };
+        // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
+        Some(unsafe { root.header() })
     }
 
     /// Its sleeping joiner.
     fn joiner(&self) -> Option<&'s Arc<dyn terrace_thread::Notify>> {
-        // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
-        unsafe { self.root()?.sleeper() }
+        // SAFETY: the thread runs the job, see `root`.
+        unsafe { self.root()?.latch.sleeper() }
     }
 
     fn anyone_sleeps(&self) -> bool {
@@ -97,7 +100,7 @@ impl<'s> Considers<'s> {
         mine.since.set(None);
         mine.pushes.set(PUSHES);
         // SAFETY: the calling thread joins the job.
-        let site = unsafe { self.job.site() };
+        let site = unsafe { self.job.header() }.site();
         let visit = self.seat().pool().forks.sites.visit(site);
         let now = visit.is_timed.then(Instant::now);
         // A gift empties the deque, so a join inside of a timed one may be a first one, too.
@@ -186,8 +189,8 @@ impl Consider for Considers<'_> {
         // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
         if tells || (self.is_open && !self.joiner_slept) {
             if let Some(root) = self.root() {
-                // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
-                if let Some(joiner) = unsafe { root.sleeper_for_work() } {
+                // SAFETY: the thread runs the job, see `root`.
+                if let Some(joiner) = unsafe { root.latch.sleeper_for_work() } {
                     joiner.notify();
                 }
             }

@@ -21,8 +21,8 @@ use terrace_trace::{Span, inside};
 use super::super::frames;
 use super::super::runner::{self, Runner};
 use super::super::shared::Shared;
-use crate::parts::fork_seat::{By, Deque, ForkSeat, JobWord};
-use crate::protocol::fork::job::JobRef;
+use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
+use crate::protocol::job::JobRef;
 
 /// A seat of a pool.
 pub(crate) type Seat = ForkSeat<Shared>;
@@ -325,7 +325,7 @@ impl Claimed {
     /// The function that runs jobs of this call-site.
     pub(crate) fn site(&self) -> usize {
         // SAFETY: this thread has claimed the job.
-        unsafe { self.job().site() }
+        unsafe { self.job().header() }.site()
     }
 
     /// Runs it, and lets its joiner go on. The caller keeps `pool` alive.
@@ -345,7 +345,7 @@ impl Claimed {
                 let root = nest.and_then(|nest| nest.begin(&owner));
                 if let Some(root) = root {
                     // SAFETY: this thread has claimed the job.
-                    unsafe { job.begun(root) };
+                    unsafe { job.header() }.begun(root);
                 }
                 let outer = seat.mine.root.replace(root.map(|_| self.0));
                 let migrated = seat.mine.migrated.replace(true);

@@ -156,7 +156,8 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
             // return, and the slot may belong to another scope. A count of one is this child's own,
             // so no other thread raises it.
             let wakes = pending(counts) == 1 && !self.is_owner(thread());
-            let waiter = wakes.then(|| self.clone_waiter());
+            // SAFETY: the child holds a count.
+            let waiter = wakes.then(|| unsafe { self.waiter() });
             // Ordering: Release, pairs with the Acquire in `has_ended`: the child's writes to
             // borrowed data happen before the scope returns. AcqRel would only order children among
             // themselves. The release sequence of the exchanges carries the writes of all of them.
@@ -177,22 +178,17 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         }
     }
 
-    fn clone_waiter(&self) -> N {
-        self.waiter.with(|cell| {
-            // SAFETY: the caller holds a count, so the scope is open and no
-            // thread writes the cell.
-            let cell = unsafe { &*cell };
-            cell.clone().expect("an open scope has a waiter")
-        })
-    }
-
     /// The waiter's handle.
     ///
     /// # Safety
     /// The scope is open and stays so during the call: the caller is the body, the waiter, or
     /// holds a living child.
     pub unsafe fn waiter(&self) -> N {
-        self.clone_waiter()
+        self.waiter.with(|cell| {
+            // SAFETY: the scope is open (the caller's promise), so no thread writes the cell.
+            let cell = unsafe { &*cell };
+            cell.clone().expect("an open scope has a waiter")
+        })
     }
 
     /// Counts the body out; called once, by the waiter.

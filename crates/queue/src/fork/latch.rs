@@ -1,4 +1,4 @@
-//! The latch of a job that was stolen: its thief sets it, the joining thread waits for it.
+//! [`Latch`]: a thief says that the job which it has stolen has ended.
 //!
 //! | state        | means                                        | becomes        | by                                    |
 //! |--------------|----------------------------------------------|----------------|---------------------------------------|
@@ -20,15 +20,36 @@
 //! joiner:  announces itself, in this sleep or in an earlier one;  H;  looks for work
 //! job:     work;  l;  a sleeper -> wakes it
 //! ```
-//!
-//! Not an API; public for its models.
 
-use std::ptr;
+use core::{fmt, ptr};
 
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::{heavy, light, ordering, weakened};
 
-/// The latch. `S` wakes the joiner.
+/// The latch of a job that was stolen: its thief sets it, the joining thread waits for it. `S` wakes the joiner.
+///
+/// # Examples
+///
+/// ```
+/// use std::thread;
+/// use terrace_queue::fork::Latch;
+///
+/// let latch = Latch::new();
+/// let sleeper = thread::current();
+/// thread::scope(|scope| {
+///     scope.spawn(|| {
+///         // SAFETY: this is the one call, and the latch outlives the scope.
+///         unsafe { Latch::set(&raw const latch, thread::Thread::clone, |joiner| joiner.unpark()) };
+///     });
+///     // SAFETY: the sleeper lives until the latch is done.
+///     if unsafe { latch.announce(&sleeper) } {
+///         while !latch.is_done() {
+///             thread::park();
+///         }
+///     }
+/// });
+/// assert!(latch.is_done());
+/// ```
 pub struct Latch<S>(AtomicPtr<S>);
 
 /// The address that says that the job has ended. No sleeper lies there.
@@ -48,7 +69,7 @@ impl<S> Latch<S> {
     /// Whether the job has ended. If so, the caller sees its result.
     #[inline]
     pub fn is_done(&self) -> bool {
-        let acquire = ordering!("executor-latch-look-relaxed", Acquire);
+        let acquire = ordering!("queue-latch-look-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release of `set`: the result is written, and the thief is done with the frame.
         self.0.load(acquire) == done()
     }
@@ -56,11 +77,11 @@ impl<S> Latch<S> {
     /// The joiner is going to sleep: `sleeper` will wake it. False if the job has ended. Called at most once.
     ///
     /// # Safety
-    /// `sleeper` lives, and is not changed, until [`is_done`](Self::is_done) is true.
+    /// `sleeper` lives, any thread may use it, and it is not changed, until [`is_done`](Self::is_done) is true.
     pub unsafe fn announce(&self, sleeper: &S) -> bool {
         let sleeper = ptr::from_ref(sleeper).cast_mut();
         // Ordering: Release publishes the sleeper, Acquire of a failure pairs with the Release of `set`.
-        let release = ordering!("executor-latch-announce-relaxed", Release);
+        let release = ordering!("queue-latch-announce-relaxed", Release);
         self.0
             .compare_exchange(ptr::null_mut(), sleeper, release, Ordering::Acquire)
             .is_ok()
@@ -73,7 +94,7 @@ impl<S> Latch<S> {
     /// The calling thread runs the job, and has not set the latch.
     #[inline]
     pub unsafe fn sleeper(&self) -> Option<&S> {
-        let acquire = ordering!("executor-latch-sleeper-relaxed", Acquire);
+        let acquire = ordering!("queue-latch-sleeper-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release of `announce`.
         let sleeper = self.0.load(acquire);
         // SAFETY: the latch is not done (the caller's promise), so this is null or a sleeper, which lives until it is.
@@ -97,7 +118,7 @@ impl<S> Latch<S> {
     #[inline]
     pub fn fence_before_look(&self) {
         // Fence pair: `light` in `sleeper_for_work`.
-        if !weakened!("executor-latch-work-unfenced") {
+        if !weakened!("queue-latch-work-unfenced") {
             heavy();
         }
     }
@@ -111,18 +132,18 @@ impl<S> Latch<S> {
     pub unsafe fn set<W>(this: *const Self, copy: impl FnOnce(&S) -> W, wake: impl FnOnce(W)) {
         // SAFETY: the joiner keeps the frame until the latch is done.
         let word = unsafe { &(*this).0 };
-        let release = ordering!("executor-latch-set-relaxed", Release);
+        let release = ordering!("queue-latch-set-relaxed", Release);
         // Ordering: Release hands the result and the frame over. Acquire of a failure pairs with the Release of `announce`.
         let exchanged = word.compare_exchange(ptr::null_mut(), done(), release, Ordering::Acquire);
         let Err(sleeper) = exchanged else { return };
-        if weakened!("executor-latch-copy-late") {
+        if weakened!("queue-latch-copy-late") {
             word.store(done(), Ordering::Release);
             // SAFETY: none: this is the fault that the models find.
             return wake(copy(unsafe { &*sleeper }));
         }
         // SAFETY: the joiner keeps its sleeper until the latch is done.
         let copied = copy(unsafe { &*sleeper });
-        if weakened!("executor-latch-wake-early") {
+        if weakened!("queue-latch-wake-early") {
             wake(copied);
             word.store(done(), Ordering::Release);
             return;
@@ -136,5 +157,13 @@ impl<S> Latch<S> {
 impl<S> Default for Latch<S> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<S> fmt::Debug for Latch<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Latch")
+            .field("is_done", &self.is_done())
+            .finish()
     }
 }

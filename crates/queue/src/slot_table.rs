@@ -1,24 +1,46 @@
-//! A table of slots: where a pool's workers find the open scopes, and each other's seats.
-//!
-//! A slot is never freed while the pool lives, so a worker may look into any slot at any time. That
-//! needs no hazard pointers and no reference counts, and leaves nothing in a queue when a scope
-//! closes. Slots lie in chunks that double in size; a chunk, once published, stays where it is.
+//! [`SlotTable`]: where the threads of a pool find each other's places.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::{fmt, ptr};
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use terrace_sync::{CachePadded, Mutex};
+use terrace_sync::{CachePadded, Mutex, ordering};
 
-/// Enough chunks for more scopes than threads can exist.
+/// More slots than threads can exist.
 const CHUNKS: usize = 24;
 
-/// A growing table of slots `S`. It reuses the indices of slots that were given back, lowest first, which keeps the
-/// range that workers scan short. Chunk `k` has `FIRST << k` slots. A new table is empty, and has allocated nothing.
+/// A growing table of slots `S`, such as the seats of a pool's workers. Any thread opens and closes slots, and looks into those of others.
+///
+/// A slot is never freed while the table lives, so a thread may look into any slot at any time. That needs no hazard pointers and no
+/// reference counts, and leaves nothing in a queue when a slot closes. Slots lie in chunks that double in size; a chunk, once published,
+/// stays where it is.
+///
+/// The table reuses the indices of slots that were given back, lowest first, which keeps the range that threads scan short. Chunk `k`
+/// has `FIRST << k` slots. A new table is empty, and has allocated nothing.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// use terrace_queue::SlotTable;
+///
+/// let table = SlotTable::<AtomicU32, 1>::default();
+/// let (one, two) = (table.acquire(), table.acquire());
+/// table.get(two).expect("it is open").store(2, Relaxed);
+/// assert_eq!(table.scan().map(|slot| slot.load(Relaxed)).sum::<u32>(), 2);
+/// table.release(two);
+/// assert_eq!(table.high(), one + 1);
+/// ```
 #[derive(Default)]
-pub(crate) struct SlotTable<S, const FIRST: usize> {
+pub struct SlotTable<S, const FIRST: usize> {
     chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
     /// One past the highest open slot.
     high: AtomicUsize,
     /// Bit `i % 64` of word `i / 64` is set while slot `i` is open. Only plain data under the lock.
     open: Mutex<Vec<u64>>,
+    /// 0, or the index plus one of a slot that its last thread has left open.
+    kept: AtomicUsize,
 }
 
 impl<S, const FIRST: usize> SlotTable<S, FIRST> {
@@ -34,12 +56,12 @@ impl<S, const FIRST: usize> SlotTable<S, FIRST> {
     }
 }
 
-impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
-    /// Opens the lowest free slot. One lock; allocates when the table grows.
+impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
+    /// Opens the lowest free slot. One lock; allocates when the table grows, and makes the new slots by their `Default` under the lock.
     ///
     /// # Panics
-    /// When 2^24 slots are open at once.
-    pub(crate) fn acquire(&self) -> usize {
+    /// When `FIRST` times 2^24 slots are open at once.
+    pub fn acquire(&self) -> usize {
         let mut open = self.open.lock();
         let word = match open.iter().position(|&word| word != u64::MAX) {
             Some(word) => word,
@@ -50,10 +72,7 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
         };
         let index = word * 64 + open[word].trailing_ones() as usize;
         let (chunk, _) = Self::locate(index);
-        assert!(
-            chunk < CHUNKS,
-            "too many scopes or workers at once on one pool"
-        );
+        assert!(chunk < CHUNKS, "too many slots are open at once");
         // Ordering: Relaxed, written under the same lock.
         if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
             let slots: Box<[CachePadded<S>]> = (0..Self::chunk_len(chunk))
@@ -61,7 +80,7 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
                 .collect();
             let slots = Box::into_raw(slots).cast::<CachePadded<S>>();
             // Ordering: Release, pairs with the Acquire in `get`.
-            self.chunks[chunk].store(slots, Ordering::Release);
+            self.chunks[chunk].store(slots, ordering!("queue-slot-table-relaxed", Release));
         }
         open[word] |= 1 << (index % 64);
         // Ordering: Relaxed. The opener pushes and fences later; a scanner that must see the new
@@ -72,7 +91,7 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// Gives a slot back.
-    pub(crate) fn release(&self, index: usize) {
+    pub fn release(&self, index: usize) {
         let mut open = self.open.lock();
         open[index / 64] &= !(1 << (index % 64));
         let last = open.iter().rposition(|&word| word != 0);
@@ -83,9 +102,29 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
         self.high.store(high, Ordering::Relaxed);
     }
 
+    /// As [`acquire`](Self::acquire), but takes the slot that is [kept](Self::keep) first, if one is: one read-modify-write, and no lock.
+    pub fn acquire_kept(&self) -> usize {
+        let acquire = ordering!("queue-slot-kept-relaxed", Acquire);
+        // Ordering: Acquire pairs with the Release in `keep`.
+        let kept = self.kept.swap(0, acquire).checked_sub(1);
+        kept.unwrap_or_else(|| self.acquire())
+    }
+
+    /// Leaves the slot open for the next thread that calls [`acquire_kept`](Self::acquire_kept), which sees what the calling one has
+    /// written there. If another slot is kept, gives this one back.
+    pub fn keep(&self, index: usize) {
+        // Ordering: Release pairs with the Acquire in `acquire_kept`. Relaxed on failure, which hands nothing over.
+        let kept = self
+            .kept
+            .compare_exchange(0, index + 1, Ordering::Release, Ordering::Relaxed);
+        if kept.is_err() {
+            self.release(index);
+        }
+    }
+
     /// The slot at `index`, which was acquired at some time; `None` where its chunk never was.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<&S> {
+    pub fn get(&self, index: usize) -> Option<&S> {
         let (chunk, offset) = Self::locate(index);
         // Ordering: Acquire, pairs with the Release in `acquire`.
         let slots = self.chunks[chunk].load(Ordering::Acquire);
@@ -102,19 +141,19 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
 
     /// One past the highest slot that may be open.
     #[inline]
-    pub(crate) fn high(&self) -> usize {
+    pub fn high(&self) -> usize {
         // Ordering: Relaxed. It pairs with the store in `acquire`, by the fences named there.
         self.high.load(Ordering::Relaxed)
     }
 
     /// Every slot that was ever open, and some that were not.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &S> {
+    pub fn all(&self) -> impl Iterator<Item = &S> {
         (0..).map_while(|index| self.get(index))
     }
 
     /// The slots that may be open, lowest first.
     #[inline]
-    pub(crate) fn scan(&self) -> impl Iterator<Item = &S> {
+    pub fn scan(&self) -> impl Iterator<Item = &S> {
         (0..self.high()).filter_map(|index| self.get(index))
     }
 }
@@ -128,10 +167,16 @@ impl<S, const FIRST: usize> Drop for SlotTable<S, FIRST> {
                 // Slots are opened lowest first: none was open in a later chunk.
                 return;
             }
-            let slots = std::ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
+            let slots = ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
             // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
             drop(unsafe { Box::from_raw(slots) });
         }
+    }
+}
+
+impl<S, const FIRST: usize> fmt::Debug for SlotTable<S, FIRST> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotTable").finish_non_exhaustive()
     }
 }
 
@@ -152,6 +197,15 @@ mod tests {
         }
         covers::<1>();
         covers::<8>();
+    }
+
+    #[test]
+    fn one_slot_at_a_time_is_kept() {
+        let table = SlotTable::<u8, 1>::default();
+        let (one, two) = (table.acquire_kept(), table.acquire_kept());
+        table.keep(two);
+        table.keep(one);
+        assert_eq!((table.acquire_kept(), table.acquire_kept()), (two, one));
     }
 
     #[test]

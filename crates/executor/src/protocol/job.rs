@@ -17,13 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
 use terrace_local::{Payload, drop_payload};
-use terrace_queue::fork::{Depth, Popped, Word};
+use terrace_queue::fork::{Depth, Latch, Popped, Root, Word};
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{ordering, weakened};
-
-use super::latch::Latch;
-use super::nest::Root;
 
 /// The place in which a thread forks: its deque, and its wait.
 pub trait Forker: Sized + 'static {
@@ -58,6 +55,14 @@ impl<F: Forker> Header<F> {
     #[inline]
     pub fn site(&self) -> usize {
         self.execute as usize
+    }
+
+    /// The thief has begun a root with the job.
+    #[inline]
+    pub fn begun(&self, root: Root) {
+        let release = ordering!("executor-root-begun-relaxed", Release);
+        // Ordering: Release pairs with the Acquire in `thief`.
+        self.thief.store(root.pack(), release);
     }
 
     /// The root that the thief has begun with the job, once it has.
@@ -97,51 +102,15 @@ unsafe impl<F: Forker> Word for JobRef<F> {
 }
 
 impl<F: Forker> JobRef<F> {
-    /// The thief has begun a root with the job.
+    /// What a thief knows of the job.
     ///
     /// # Safety
-    /// The calling thread has claimed the job, and has not set its latch.
+    /// The calling thread has claimed the job, or is in the middle of it, and has not set its latch; or it joins the job. It uses the
+    /// result no longer than that holds.
     #[inline]
-    pub unsafe fn begun(self, root: Root) {
+    pub unsafe fn header<'s>(self) -> &'s Header<F> {
         // SAFETY: the joiner keeps the frame until the latch is done.
-        let header = unsafe { self.0.as_ref() };
-        let release = ordering!("executor-root-begun-relaxed", Release);
-        // Ordering: Release pairs with the Acquire in `thief`.
-        header.thief.store(root.pack(), release);
-    }
-
-    /// The function that runs jobs of this call-site.
-    ///
-    /// # Safety
-    /// As [`begun`](Self::begun), or the calling thread joins the job.
-    #[inline]
-    pub unsafe fn site(self) -> usize {
-        // SAFETY: the joiner keeps the frame until the latch is done.
-        unsafe { self.0.as_ref() }.site()
-    }
-
-    /// The sleeper of the joiner, if it has announced itself.
-    ///
-    /// # Safety
-    /// The calling thread is in the middle of the job, and the result is used before it sets the latch.
-    #[inline]
-    pub unsafe fn sleeper<'s>(self) -> Option<&'s F::Sleeper> {
-        // SAFETY: the joiner keeps the frame until the latch is done.
-        let header = unsafe { self.0.as_ref() };
-        // SAFETY: the calling thread runs the job.
-        unsafe { header.latch.sleeper() }
-    }
-
-    /// As [`sleeper`](Self::sleeper), by a thread that has made work visible to the joiner: see [`Latch::sleeper_for_work`].
-    ///
-    /// # Safety
-    /// As [`sleeper`](Self::sleeper).
-    #[inline]
-    pub unsafe fn sleeper_for_work<'s>(self) -> Option<&'s F::Sleeper> {
-        // SAFETY: the joiner keeps the frame until the latch is done.
-        let header = unsafe { self.0.as_ref() };
-        // SAFETY: the calling thread runs the job.
-        unsafe { header.latch.sleeper_for_work() }
+        unsafe { self.0.as_ref() }
     }
 
     /// Runs the job on its thief. Its result, or the payload of its panic, is for the joiner.
@@ -150,8 +119,8 @@ impl<F: Forker> JobRef<F> {
     /// The calling thread has claimed the job, and runs it once. Then it [sets](Self::set) the latch.
     #[inline]
     pub unsafe fn execute(self, forks: &F) {
-        // SAFETY: the joiner keeps the frame until the latch is done.
-        let execute = unsafe { self.0.as_ref() }.execute;
+        // SAFETY: the calling thread has claimed the job.
+        let execute = unsafe { self.header() }.execute;
         // SAFETY: the header is that of the frame which `execute` was made for; the claim is the caller's promise.
         unsafe { execute(self.0, forks) };
     }

@@ -1,4 +1,4 @@
-//! Which stolen jobs a thread is inside of: its *roots*. A joiner that waits for one runs descendants of it.
+//! [`Nest`]: which stolen jobs a thread is inside of, its *roots*. A joiner that waits for one runs descendants of it.
 //!
 //! A thread that waits in a join has no job below: thieves take the oldest, so the one that was stolen was its last. So while
 //! thread T is inside of root J, T's deque holds jobs that have to end before J ends. These a joiner of J runs, and no others.
@@ -14,17 +14,23 @@
 //!
 //! Why a claim is right: the joiner reads `top`, then `nest`. If J ended, and T has pushed a job of another root since, then T has begun
 //! an epoch in between. Either the joiner read the new `top`, and with it the new `nest`; or its claim fails. A number is
-//! never used again, so an old `nest` is never taken for a new one. Not an API; public for its models.
+//! never used again, so an old `nest` is never taken for a new one.
 
-use terrace_queue::fork::{ForkDeque, Offer, Owner, Word};
+use core::fmt;
+
 use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::{ordering, steal, weakened};
+
+use super::consider::Offer;
+use super::deque::ForkDeque;
+use super::owner::Owner;
+use super::word::Word;
 
 /// So many roots of a thread, each inside of the one before, are shown. Joiners of deeper ones only wait.
 ///
 /// Two threads that halve a long range, each by stealing the far half of what the other holds, are inside of one more root
 /// each time: a range of 10^27 needs some fifty.
-pub const SHOWN: usize = if cfg!(terrace_loom) { 8 } else { 64 };
+const SHOWN: usize = if cfg!(terrace_loom) { 8 } else { 64 };
 
 /// A root: the seat of its thread, its depth there, and its number.
 ///
@@ -42,12 +48,15 @@ const NUMBER_SHIFT: u32 = 20;
 impl Root {
     /// The root that a word says, or `None`.
     #[inline]
-    pub(super) fn unpack(word: u64) -> Option<Self> {
+    #[must_use]
+    pub fn unpack(word: u64) -> Option<Self> {
         (word != 0).then_some(Self(word))
     }
 
+    /// The root as a word, which is not 0.
     #[inline]
-    pub(super) fn pack(self) -> u64 {
+    #[must_use]
+    pub fn pack(self) -> u64 {
         self.0
     }
 
@@ -69,6 +78,23 @@ impl Root {
 }
 
 /// The roots that the thread in one seat is inside of.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::fork::{ForkDeque, Nest};
+///
+/// let deque = ForkDeque::<usize>::boxed();
+/// // SAFETY: one owner handle of this deque.
+/// let me = unsafe { deque.owner() };
+/// let nest = Nest::of_seat(0).expect("a small number");
+///
+/// // The thread begins a job that it has stolen from another seat.
+/// let root = nest.begin(&me).expect("it has no job of its own");
+/// assert!(nest.is_inside(root));
+/// nest.end(&me, root);
+/// assert!(!nest.is_inside(root));
+/// ```
 pub struct Nest {
     /// The root at each depth, or 0.
     roots: [AtomicU64; SHOWN],
@@ -85,7 +111,7 @@ impl Nest {
     /// Of the seat with this number. `None` if the number is too large to be shown.
     pub fn of_seat(seat: usize) -> Option<Self> {
         Some(Self {
-            roots: std::array::from_fn(|_| AtomicU64::new(0)),
+            roots: core::array::from_fn(|_| AtomicU64::new(0)),
             waits_for: AtomicU64::new(0),
             depth: AtomicU32::new(0),
             begun: AtomicU64::new(0),
@@ -120,13 +146,13 @@ impl Nest {
         let depth = root.depth();
         // Ordering: Relaxed, published by the epoch.
         let hide = || self.roots[depth].store(0, Ordering::Relaxed);
-        if !weakened!("executor-root-hidden-late") {
+        if !weakened!("queue-root-hidden-late") {
             hide();
         }
-        if !weakened!("executor-root-same-epoch") {
+        if !weakened!("queue-root-same-epoch") {
             owner.begin_epoch();
         }
-        if weakened!("executor-root-hidden-late") {
+        if weakened!("queue-root-hidden-late") {
             hide();
         }
         self.depth.store(depth as u32, Ordering::Relaxed);
@@ -143,12 +169,12 @@ impl Nest {
     pub fn is_inside(&self, root: Root) -> bool {
         // Ordering: Acquire pairs with the Release in `begin`.
         self.roots[root.depth()].load(Ordering::Acquire) == root.pack()
-            || weakened!("executor-root-unchecked")
+            || weakened!("queue-root-unchecked")
     }
 
     /// The owner waits for `root` from now on, or for none. It says so again when it has run another root in the wait.
     pub fn set_wait(&self, root: Option<Root>) {
-        let release = ordering!("executor-root-wait-relaxed", Release);
+        let release = ordering!("queue-root-wait-relaxed", Release);
         // Ordering: Release pairs with the Acquire in `next_of`: the roots that have ended are hidden.
         self.waits_for.store(root.map_or(0, Root::pack), release);
     }
@@ -167,7 +193,7 @@ impl Nest {
     pub fn has_jobs<T: Word>(&self, deque: &ForkDeque<T>, root: Root) -> bool {
         let is_old = |given_in| given_in < root.number();
         let is_open = deque.offer() == Offer::Open && !deque.is_empty() && !steal::is_refused();
-        let is_given = !weakened!("executor-root-gift-unseen")
+        let is_given = !weakened!("queue-root-gift-unseen")
             && deque.gift_root().is_some_and(|given_in| !is_old(given_in));
         (is_open || is_given) && self.is_inside(root)
     }
@@ -182,10 +208,18 @@ impl Nest {
     ) -> Option<T> {
         let may = |gift: Option<u64>| {
             let old = gift.is_some_and(|given_in| given_in < root.number());
-            (!old || weakened!("executor-root-old-gift")) && self.is_inside(root)
+            (!old || weakened!("queue-root-old-gift")) && self.is_inside(root)
         };
         let stolen = deque.steal_if(least, waits, may)?;
         Some(stolen.into_inner())
+    }
+}
+
+impl fmt::Debug for Nest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nest")
+            .field("seat", &self.seat)
+            .finish_non_exhaustive()
     }
 }
 
