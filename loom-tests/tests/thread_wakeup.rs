@@ -67,6 +67,36 @@ fn bound(life: &Arc<Life>, unparker: Unparker) -> Wakeup<Seat> {
     Wakeup::new(unparker, Some(Seat(life.clone())))
 }
 
+/// A notifier of a thread that becomes a worker afterwards reaches it there, or its item is seen.
+///
+/// Seen to deadlock without the fence (`thread-next-fence`), and if the notifier stays with the wakeup of its time
+/// (`thread-next-ignored`).
+#[test]
+fn thread_wake_across_the_begin_of_a_worker() {
+    model(|| {
+        let life = Arc::new(Life {
+            idle: Idle::new(1),
+            items: AtomicUsize::new(0),
+        });
+        let parker = Parker::new();
+        let before = Arc::new(Wakeup::new(parker.unparker(), None));
+        let (theirs, wake) = (life.clone(), before.clone());
+        let other = thread::spawn(move || {
+            theirs.items.fetch_add(1, Relaxed);
+            wake.wake();
+        });
+        before.follow(Arc::new(bound(&life, Parker::new().unparker())));
+        let token = life.idle.enter(0);
+        life.idle.stop_search(token, &*life);
+        let here = || life.items.load(Relaxed);
+        while here() < 1 {
+            let _any = life.idle.wait_restricted(0, &*life, || here() == 1);
+        }
+        life.idle.leave(0, None, &*life);
+        other.join().unwrap();
+    });
+}
+
 /// A notification while the thread gives up its seat reaches it there, or on its parker, or is seen.
 ///
 /// Seen to deadlock without the fence (`thread-unbind-fence`), without the second look (`thread-notify-once`), and if

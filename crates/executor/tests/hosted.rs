@@ -7,8 +7,11 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::{Builder, Executor, HostedWorker, Shutdown, block_on, current};
-use terrace_testing::{in_own_process, signal, watchdog};
+use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::{
+    Builder, Executor, HostedWorker, Shutdown, ThreadExecutor, block_on, current,
+};
+use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread, signal, watchdog};
 use terrace_thread::ThreadSpawner;
 
 fn worker() -> usize {
@@ -47,6 +50,51 @@ fn places_have_the_indices_of_their_workers() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
+}
+
+/// A thread runs two places, one after the other. What wakes it from before the first still does in the second.
+#[test]
+fn notifiers_from_before_wake_a_worker() {
+    on_own_thread(|| {
+        let ticked = Arc::new(ThreadExecutor::new());
+        for _ in 0..2 {
+            let (executor, mut places) = Builder::new().workers(1).spares(false).build_hosted();
+            let ticked = Arc::clone(&ticked);
+            let other = thread::spawn(move || {
+                let (inside, spawner) = (Arc::clone(&ticked), executor.spawner());
+                let scope = async move {
+                    let pool = Builder::new().workers(1).build();
+                    let scope = OpenScope::open(&pool, ScopeKind::of::<()>());
+                    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
+                    unsafe {
+                        scope
+                            .handle()
+                            .spawn_on(inside.queue(), completed_elsewhere())
+                    };
+                    assert!(scope.wait(&[inside.queue()]).is_none());
+                };
+                block_on(spawner.spawn(scope));
+                drop(executor);
+            });
+            places.remove(0).run();
+            other.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_wait_around_a_place_is_woken() {
+    on_own_thread(|| {
+        let (executor, mut places) = Builder::new().workers(1).build_hosted();
+        let other = thread::spawn(move || {
+            assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+        });
+        block_on(async {
+            places.remove(0).run();
+            completed_elsewhere().await;
+        });
+        other.join().unwrap();
+    });
 }
 
 #[test]

@@ -443,8 +443,8 @@ fn is_in_use() -> bool {
     is_scope_open() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
 }
 
-/// The current thread, which may have been a worker before, is going to be bound as a worker. It closes, and gets a new wakeup then:
-/// notifiers and the hook from before do not wake it any more.
+/// The current thread, which may have been a worker before, is going to be bound as a worker. It closes, and gets a new wakeup then, by
+/// which notifiers from before wake it, too. The hook from before is not called any more.
 ///
 /// # Panics
 /// If the thread is a worker, or in the middle of one of its pinned tasks or of a scope.
@@ -454,7 +454,7 @@ pub fn make_way() {
         "a thread runs no worker inside of a pinned task or a scope"
     );
     close();
-    waking::forget();
+    waking::unset();
 }
 
 /// Whether a scope is open on the thread.

@@ -1,29 +1,31 @@
 //! [`Wakeup`]: how a notifier wakes a thread, wherever the thread sleeps.
 //!
-//! A thread has one `Wakeup` for its whole life. All its notifiers keep that one, so it does not go with a core that the thread
-//! closes.
+//! A thread has one `Wakeup` up to the time when it becomes a worker, and another one from then on. All its notifiers keep the one of
+//! their time, so it does not go with a core that the thread closes.
 //!
-//! | the thread         | `worker` | `bound` | sleeps                    | a notification reaches        |
-//! |--------------------|----------|---------|---------------------------|-------------------------------|
-//! | is no worker       | none     | false   | on its parker             | the parker                    |
-//! | is a worker        | some     | true    | as the worker             | the worker                    |
-//! | has been a worker  | some     | false   | on its parker             | the parker                    |
+//! | the thread             | `worker` | `bound` | `next` | sleeps               | a notification reaches |
+//! |------------------------|----------|---------|--------|----------------------|------------------------|
+//! | is no worker           | none     | false   | none   | on its parker        | the parker             |
+//! | is a worker            | some     | true    | none   | as the worker        | the worker             |
+//! | has been a worker      | some     | false   | none   | on its parker        | the parker             |
+//! | is a new worker since  | any      | false   | some   | by the next `Wakeup` | what that one reaches  |
 //!
 //! ```text
 //! notify:  the item; bound -> notify the worker, which fences before it looks whether the worker sleeps; still bound -> done
-//!          else unpark; then the hook, if there is one
+//!          else unpark; f; next -> notify that one; else the hook, if there is one
 //! unbind:  the thread no longer sleeps as a worker; bound off; F; it looks at everything before it sleeps on its parker
+//! follow:  next := the new one; the thread fences and looks at everything before it sleeps as the worker
 //! ```
 //!
 //! One of the two fences comes first. If it is the notifier's, the thread sees the item after its own. If it is the
-//! thread's, the notifier sees that the thread is no longer bound, and unparks. The parker keeps the token, so no other
-//! handshake is needed. Not an API; public for its models.
+//! thread's, the notifier sees that the thread is no longer bound, and unparks, or sees the next one. The parker keeps the token, so no
+//! other handshake is needed. Not an API; public for its models.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_park::Unparker;
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{OnceLock, heavy, weakened};
+use terrace_sync::{Arc, OnceLock, heavy, light, weakened};
 
 use crate::notify::Notify;
 
@@ -36,6 +38,9 @@ pub struct Wakeup<N> {
     bound: AtomicBool,
     /// Each notification calls it, beside the wake itself.
     hook: OnceLock<N>,
+    /// What wakes the thread now, in place of this one; there if `is_followed`.
+    next: OnceLock<Arc<Wakeup<N>>>,
+    is_followed: AtomicBool,
 }
 
 impl<N: Notify> Wakeup<N> {
@@ -47,6 +52,8 @@ impl<N: Notify> Wakeup<N> {
             bound: AtomicBool::new(worker.is_some()),
             worker,
             hook: OnceLock::new(),
+            next: OnceLock::new(),
+            is_followed: AtomicBool::new(false),
         }
     }
 
@@ -67,6 +74,30 @@ impl<N: Notify> Wakeup<N> {
         }
     }
 
+    /// From now on `next` wakes the thread. The thread itself calls this once, while it is no worker. Before it sleeps as one, it fences,
+    /// and looks at everything.
+    pub fn follow(&self, next: Arc<Self>) {
+        let set = self.next.set(next);
+        debug_assert!(set.is_ok(), "a wakeup was followed before");
+        // Ordering: Release pairs with the Acquire in `next`: a notifier that sees this sees the next one.
+        self.is_followed.store(true, Ordering::Release);
+    }
+
+    /// What wakes the thread now, if not this one. The caller has unparked this one's parker.
+    #[inline]
+    fn next(&self) -> Option<&Self> {
+        // Fence pair: `heavy` before the thread's sleep as a worker. Either the notifier sees what wakes the thread now, or the thread
+        // sees the item.
+        if !weakened!("thread-next-fence") {
+            light();
+        }
+        // Ordering: Acquire pairs with the Release in `follow`.
+        if !self.is_followed.load(Ordering::Acquire) || weakened!("thread-next-ignored") {
+            return None;
+        }
+        self.next.get().map(|next| &**next)
+    }
+
     /// Sets the hook.
     ///
     /// # Errors
@@ -78,23 +109,34 @@ impl<N: Notify> Wakeup<N> {
     /// Wakes the thread where it sleeps. Runs no users' code.
     #[inline]
     pub fn wake(&self) {
+        if let Some(next) = self.wake_here() {
+            next.wake();
+        }
+    }
+
+    /// Wakes the thread as this one does. Returns what the caller has to do so by, too.
+    #[inline]
+    fn wake_here(&self) -> Option<&Self> {
         if let Some(worker) = self.worker.as_ref().filter(|_| self.is_bound()) {
             worker.notify();
             // The thread may have changed to its parker in between, without seeing the item.
             if self.is_bound() || weakened!("thread-notify-once") {
-                return;
+                return None;
             }
         }
         if !weakened!("thread-notify-worker-only") || self.worker.is_none() {
             self.unparker.unpark();
         }
+        self.next()
     }
 
     /// Wakes the thread, and calls the hook. A panic of the hook stays here: it must not unwind into a notifier.
     #[inline]
     pub fn notify(&self) {
         if !weakened!("thread-hook-alone") || self.hook.get().is_none() {
-            self.wake();
+            if let Some(next) = self.wake_here() {
+                return next.notify();
+            }
         }
         if let Some(hook) = self.hook.get() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook.notify())) {

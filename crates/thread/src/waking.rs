@@ -12,7 +12,7 @@ use crate::wakeup::Wakeup;
 
 /// The parker that a thread sleeps on, and its wakeup.
 pub(crate) struct Waking {
-    wakeup: Wakeup<NotifyRef>,
+    wakeup: Arc<Wakeup<NotifyRef>>,
     /// Its own thread alone uses it, see `park`.
     parker: OwnThread<Parker>,
 }
@@ -77,7 +77,7 @@ impl Waking {
     fn new(worker: Option<NotifyRef>) -> Arc<Self> {
         let parker = Parker::new();
         Arc::new(Self {
-            wakeup: Wakeup::new(parker.unparker(), worker),
+            wakeup: Arc::new(Wakeup::new(parker.unparker(), worker)),
             parker: OwnThread(parker),
         })
     }
@@ -258,18 +258,23 @@ pub(crate) fn bind(notify: NotifyRef) {
     let pointer = Arc::as_ptr(&waking);
     // A keyed `KEEPER` may still have an earlier one.
     let kept = KEEPER.try_with(|keeper| keeper.0.replace(Some(Arc::clone(&waking))));
-    if kept.is_err() {
+    let before = kept.unwrap_or_else(|_| {
         // A destructor of a thread-local runs a worker after `KEEPER` is gone. `unbind_worker` gives this count back.
-        std::mem::forget(waking);
-    }
+        std::mem::forget(Arc::clone(&waking));
+        remembered()
+    });
     CURRENT.with(|current| current.set(pointer));
+    // Notifiers of the thread from before reach the worker by this one.
+    if let Some(before) = before {
+        before.wakeup.follow(Arc::clone(&waking.wakeup));
+    }
 }
 
-/// The current thread gets a new wakeup when it next asks for one.
+/// The current thread gets a new wakeup when it is next bound.
 ///
 /// # Panics
 /// If it is a worker.
-pub(crate) fn forget() {
+pub(crate) fn unset() {
     if CURRENT.with(Cell::get).is_null() {
         return;
     }
@@ -278,7 +283,6 @@ pub(crate) fn forget() {
         "a thread runs one worker at a time"
     );
     CURRENT.with(|current| current.set(std::ptr::null()));
-    let _dropped = KEEPER.try_with(|keeper| drop(keeper.0.take()));
 }
 
 /// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.

@@ -157,7 +157,8 @@ impl HostedWorker {
     /// Runs the worker on this thread, with its hooks, until the executor is dropped or asks it to end.
     ///
     /// A thread may run one such worker after another. Tasks that are pinned to the thread (`terrace-thread`) are dropped when the worker
-    /// begins, and when it ends. A hook of `terrace_thread::set_notify` that the thread had before is not called any more.
+    /// begins, and when it ends. What woke the thread before wakes the worker. A hook of `terrace_thread::set_notify` that the thread had before
+    /// is not called any more.
     ///
     /// A destructor of a thread-local may call it. If the thread has dropped its part of `terrace-thread` by then, tasks that are pinned to
     /// it are cancelled at once, as after its end.
