@@ -222,6 +222,32 @@ fn a_drain_in_a_child_ends() {
     });
 }
 
+/// A worker waits in a shutdown of its pool, while the other one blocks for a task that it has queued since.
+#[test]
+fn a_drain_beside_a_blocked_worker_ends() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(2).build());
+        let meet = Arc::new(Barrier::new(2));
+        let (inner, at) = (Arc::clone(&executor), Arc::clone(&meet));
+        let drains = executor.spawn(async move {
+            at.wait();
+            inner.shutdown(Shutdown::RunQueued, None).unwrap();
+        });
+        let inner = Arc::clone(&executor);
+        let blocks = executor.spawn(async move {
+            meet.wait();
+            while inner.workers() > 0 {
+                std::thread::yield_now();
+            }
+            let (sender, receiver) = channel();
+            inner.spawn(async move { sender.send(1).unwrap() }).detach();
+            receiver.recv().unwrap()
+        });
+        assert_eq!(block_on(blocks), 1);
+        block_on(drains);
+    });
+}
+
 /// The children of a scope wait for each other on their threads: the waiter and all workers have to take one each.
 #[test]
 fn children_meet_at_a_barrier() {

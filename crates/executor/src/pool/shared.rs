@@ -305,7 +305,7 @@ impl Shared {
         if cfg!(terrace_shuttle) {
             return;
         }
-        if self.workers() > 0 && self.alarm.raise() {
+        if self.threads.running() > 0 && self.alarm.raise() {
             (self.watch)(self.this.clone());
         }
     }
