@@ -80,19 +80,21 @@ impl Keep {
         value.cast()
     }
 
-    /// The boxed values that are kept so far: they are kept by the result from now on.
-    pub(crate) fn take(&self) -> Self {
-        let taken = Self::new();
-        std::mem::swap(&mut *taken.values.lock(), &mut *self.values.lock());
-        taken
+    /// Frees the boxed values that are kept so far.
+    ///
+    /// # Safety
+    /// The scope has ended: no code uses the values any more.
+    pub(crate) unsafe fn free(&self) {
+        for kept in self.values.lock().drain(..) {
+            // SAFETY: `keep` boxed the value as the type that `free` was made for, and the caller promises that it is not used.
+            unsafe { (kept.free)(kept.value) };
+        }
     }
 }
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        for kept in self.values.get_mut().drain(..) {
-            // SAFETY: `keep` boxed the value as the type that `free` was made for. Its borrows have ended with the scope.
-            unsafe { (kept.free)(kept.value) };
-        }
+        // SAFETY: the borrows of the values have ended with the scope.
+        unsafe { self.free() };
     }
 }

@@ -1,6 +1,5 @@
 //! A scope that a destructor opens while its thread drops what it has not run.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -8,12 +7,6 @@ use terrace_executor::Builder;
 use terrace_fork::scope;
 use terrace_testing::on_own_thread;
 use terrace_thread::ThreadSpawner;
-
-/// Sends a call to the thread.
-fn call(to: &ThreadSpawner, future: impl Future<Output = ()> + Send + 'static) {
-    to.queue_call(future).detach();
-    to.tell_of_calls();
-}
 
 static CHILD_RAN: AtomicBool = AtomicBool::new(false);
 
@@ -26,7 +19,7 @@ impl Drop for OpensScope {
         scope(&executor, |s| {
             s.spawn_on_scope(async { CHILD_RAN.store(true, Ordering::Relaxed) });
             let spawner = self.0.clone();
-            let sender = thread::spawn(move || call(&spawner, async {}));
+            let sender = thread::spawn(move || spawner.call(async {}).detach());
             sender.join().expect("it sends a call");
         });
     }
@@ -38,7 +31,7 @@ fn a_call_to_a_closing_thread_drops_no_child_of_a_scope() {
     on_own_thread(|| {
         let spawner = ThreadSpawner::current();
         let opens = OpensScope(spawner.clone());
-        call(&spawner, async move { drop(opens) });
+        spawner.call(async move { drop(opens) }).detach();
         terrace_thread::close();
         assert!(CHILD_RAN.load(Ordering::Relaxed), "the child was dropped");
     });

@@ -19,15 +19,15 @@ impl Pinned {
     /// in this.
     ///
     /// # Safety
-    /// As [`ThreadSpawner::call`](crate::ThreadSpawner::call).
+    /// As [`ThreadSpawner::call_borrowing`](crate::ThreadSpawner::call_borrowing).
     #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn queue_call<T: Send>(
         self: &Arc<Self>,
-        future: impl Future<Output = T> + Send,
+        future: impl Future<Output = T>,
     ) -> Task<T> {
         let core = CoreRef::Shared(Arc::clone(self));
-        // SAFETY: future and output are Send, so the task may run and be dropped anywhere. What they borrow lives for as long (the
-        // caller's promise).
+        // SAFETY: future and output are `Send`, so the task may run and be dropped anywhere; or this thread made the future, and runs
+        // and drops it. What they borrow lives for as long (the caller's promise).
         let (runnable, task) = unsafe { task::build(core, future) };
         self.children.push(runnable);
         task

@@ -155,21 +155,31 @@ impl ThreadSpawner {
         self.pinned.spawner.spawn_with(make)
     }
 
-    /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one: the child of a scope that only this
-    /// thread may run.
-    ///
-    /// # Safety
-    /// What the future borrows lives until the future has been dropped, and its output until that has been.
+    /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one.
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn call<T: Send>(&self, future: impl Future<Output = T> + Send) -> Task<T> {
+    pub fn call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        // SAFETY: the future is `Send`, and nothing is borrowed.
+        unsafe { self.call_borrowing(future) }
+    }
+
+    /// As [`call`](Self::call), for the child of a scope that only this thread may run.
+    ///
+    /// # Safety
+    /// The future is `Send`, or this thread is the calling one. What it borrows lives until it has been dropped, and its output, too.
+    #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    pub unsafe fn call_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
         // SAFETY: the caller's promise.
         let task = unsafe { self.pinned.queue_call(future) };
         self.tell_of_calls();
         task
     }
 
-    /// As [`call`](Self::call), of what borrows nothing, in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
+    /// As [`call`](Self::call), in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
     /// the program, so the caller may hold a lock.
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -177,7 +187,7 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
-        // SAFETY: nothing is borrowed.
+        // SAFETY: the future is `Send`, and nothing is borrowed.
         unsafe { self.pinned.queue_call(future) }
     }
 

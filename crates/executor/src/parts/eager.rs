@@ -74,17 +74,15 @@ impl Entered {
         EAGER.with(|eager| eager.ended.set((eager.ended.get() + 1).min(ENDED_EAGER)));
     }
 
-    /// The child is pending. Its parent is in no turn of a runner: no other turn follows, so nothing is counted.
+    /// The child is pending, and counts for the turn in which its parent spawned it. If the parent is in no turn of a runner, no other turn
+    /// follows, so nothing is counted.
     #[inline]
-    pub(crate) fn pending(self) {
-        EAGER.with(|eager| eager.ended.set(0));
-    }
-
-    /// The child is pending, and counts for the turn in which its parent spawned it.
-    #[inline]
-    pub(crate) fn pending_in_turn(self) {
+    pub(crate) fn pending(self, in_turn: bool) {
         EAGER.with(|eager| {
             eager.ended.set(0);
+            if !in_turn {
+                return;
+            }
             let pending = eager.pending.get().saturating_sub(1);
             eager.pending.set(pending);
             if pending == 0 {

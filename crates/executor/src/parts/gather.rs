@@ -63,12 +63,6 @@ impl Gather {
         }
         wait();
         let length = look();
-        self.waited(length);
-        length
-    }
-
-    /// It has waited, and sees so many tasks.
-    fn waited(&self, length: usize) {
         if length >= MANY_TASKS {
             self.needed.set(STREAM);
             self.left.set(1);
@@ -77,6 +71,7 @@ impl Gather {
             self.needed.set(needed);
             self.left.set(needed);
         }
+        length
     }
 }
 

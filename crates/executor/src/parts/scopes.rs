@@ -259,15 +259,10 @@ impl<P> Scopes<P> {
         self.drivers.load(Ordering::Relaxed)
     }
 
-    /// Threads busy with this pool's scopes or tasks; a hint.
-    fn busy(&self, crew: Crew<'_>) -> usize {
+    /// Threads busy with this pool's scopes or tasks; a hint. A worker that has announced its sleep is none of them.
+    pub(crate) fn busy(&self, crew: Crew<'_>) -> usize {
         // Ordering: Relaxed, a hint.
         crew.idle.awake() + self.drivers.load(Ordering::Relaxed)
-    }
-
-    /// Whether no thread is busy. The caller is a worker that has announced its sleep.
-    pub(crate) fn none_active(&self, crew: Crew<'_>) -> bool {
-        self.busy(crew) == 0
     }
 
     /// Whether a scope is open that a sentinel has to watch. Of the busy threads, `own` are the caller.
@@ -285,11 +280,6 @@ impl<P> Scopes<P> {
     /// A scope whose thread does not come to the children in its list, and the number of that scope's slot.
     pub(crate) fn first_stuck(&self) -> Option<usize> {
         self.table.scan().position(Slot::is_stuck)
-    }
-
-    /// Whether another thread is active, whose work a sentinel should watch. The caller is an awake worker.
-    pub(crate) fn others_active(&self, crew: Crew<'_>) -> bool {
-        self.busy(crew) > 1
     }
 
     /// A thread off the pool begins (or goes on) to drive a scope.

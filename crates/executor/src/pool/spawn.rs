@@ -129,7 +129,7 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             let (task, first) = unsafe { self.poll_first(reference, future) };
             if first == First::Pending {
-                self.note_pending(entered);
+                entered.pending(is_inside(self));
             }
             return task;
         }
@@ -145,19 +145,9 @@ impl Shared {
         if task.is_finished() {
             entered.ended();
         } else {
-            self.note_pending(entered);
+            entered.pending(is_inside(self));
         }
         task
-    }
-
-    /// An eager child is pending.
-    #[inline]
-    fn note_pending(&self, entered: Entered) {
-        if is_inside(self) {
-            entered.pending_in_turn();
-        } else {
-            entered.pending();
-        }
     }
 
     /// Polls a new task on this thread, and makes a cell if the poll is pending.

@@ -349,7 +349,7 @@ pub(super) fn watch(
     let pool = runner.pool;
     let scopes = || match runner.polled.get() {
         true => pool.scopes.any_to_watch(pool.crew(), 1),
-        false => pool.scopes.others_active(pool.crew()),
+        false => pool.scopes.busy(pool.crew()) > 1,
     };
     let watches = sentinel.keen
         || scopes()

@@ -1,11 +1,9 @@
 //! Children that one thread runs: a worker of the pool, or the scope's own.
 //!
-//! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
+//! They are calls of that thread (`ThreadSpawner::call_borrowing`): it runs them between its tasks, and also where it waits. The thread may end first.
 //! Then it drops them, which counts them out of their scope.
 
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
@@ -18,35 +16,35 @@ use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::{fork, stand_in};
 
-/// A future that is polled and dropped by the thread that made it, so it need not be `Send`.
-struct Here<F>(F);
-
-// SAFETY: the maker promises it (see `ScopeHandle::spawn_local`).
-unsafe impl<F> Send for Here<F> {}
-
-impl<F: Future<Output = ()>> Future for Here<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the field is pinned with its struct, which gives it out in no other way.
-        unsafe { self.map_unchecked_mut(|this| &mut this.0) }.poll(context)
-    }
-}
-
 impl ScopeHandle<'_> {
     /// Counts a child in, and sends it to `thread`.
     ///
     /// # Safety
-    /// As [`spawn`](Self::spawn).
+    /// As [`spawn`](Self::spawn). The future is `Send`, or `thread` is the calling one.
     #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn send<F>(&self, slot: &Slot<Shared>, thread: &ThreadSpawner, future: F)
     where
-        F: Future<Output = ()> + Send,
+        F: Future<Output = ()>,
     {
-        // SAFETY: the scope waits until the child is counted out, which drops its future before. What that borrows lives until then (the
+        // SAFETY: a child is its future, and a reference to its slot, which is `Sync`. The scope waits until it is counted out, which drops its future before. What that borrows lives until then (the
         // caller's promise).
-        unsafe { thread.call(child(slot, future)) }.detach();
+        unsafe { thread.call_borrowing(child(slot, future)) }.detach();
         terrace_trace::spawn();
+    }
+
+    /// Counts a child in, and sends it to the scope's own thread. That does not end before the scope does, so it polls and drops the child:
+    /// it waits there, also inside of a task.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn). The future is `Send`, or the calling thread is the scope's.
+    #[cfg_attr(feature = "timeline", track_caller)]
+    unsafe fn send_home<F: Future<Output = ()>>(&self, future: F) {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        // SAFETY: the caller keeps the scope open.
+        let own = unsafe { slot.core().waiter() };
+        // SAFETY: the caller's promise.
+        unsafe { self.send(slot, &own, future) };
     }
 
     /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: one
@@ -97,12 +95,7 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the caller's promise.
-        let slot = unsafe { self.slot() };
-        // SAFETY: the caller keeps the scope open.
-        let own = unsafe { slot.core().waiter() };
-        // The scope waits on that thread, also inside of a task of the thread.
-        // SAFETY: the caller's promise.
-        unsafe { self.send(slot, &own, future) };
+        unsafe { self.send_home(future) };
     }
 
     /// Spawns a child that stays on the scope's own thread, which calls this. It need not be `Send`. One allocation.
@@ -118,8 +111,8 @@ impl ScopeHandle<'_> {
             self.is_on_own_thread(),
             "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
         );
-        // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
-        unsafe { self.spawn_pinned(Here(future)) };
+        // SAFETY: the caller's promise, on the scope's own thread.
+        unsafe { self.send_home(future) };
     }
 
     /// As [`spawn_local`](Self::spawn_local), for a closure.

@@ -130,7 +130,7 @@ impl Sentinel {
         }
         beat.leave(worker);
         let of_slots = &pool.seats.beat;
-        if has_room && !scopes.none_active(pool.crew()) && of_slots.claim(worker) {
+        if has_room && scopes.busy(pool.crew()) > 0 && of_slots.claim(worker) {
             self.look_at_slots(pool);
             if self.still.is_some() {
                 return None;
@@ -149,7 +149,7 @@ impl Sentinel {
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet >= CALM {
             self.keen = false;
-            if scopes.none_active(pool.crew()) && !pool.forks.any_forking() {
+            if scopes.busy(pool.crew()) == 0 && !pool.forks.any_forking() {
                 let guests = pool.forks.entries();
                 let came = std::mem::replace(&mut self.guests, guests) != guests;
                 return came.then_some(LONG_PERIOD);

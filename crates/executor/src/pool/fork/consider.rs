@@ -130,23 +130,22 @@ impl<'s> Considers<'s> {
     }
 
     fn later(&mut self) -> Pace {
+        let asked = |pushes, offer| Pace {
+            pushes,
+            offer,
+            gives: Gives::Asked,
+        };
         if !self.anyone_sleeps() {
-            return Pace {
-                pushes: PUSHES,
-                offer: Offer::Open,
-                gives: Gives::Asked,
-            };
+            return asked(PUSHES, Offer::Open);
         }
-        let mine = &self.seat().mine;
+        let seat = self.seat();
+        let mine = &seat.mine;
+        let as_before = || seat.deque.offer().max(Offer::Quiet);
         let now = Instant::now();
         let Some(since) = mine.since.get() else {
             mine.since.set(Some(now));
             mine.looked.set(Some(now));
-            return Pace {
-                pushes: PUSHES,
-                offer: self.seat().deque.offer().max(Offer::Quiet),
-                gives: Gives::Asked,
-            };
+            return asked(PUSHES, as_before());
         };
         let between = mine.looked.replace(Some(now)).map(|last| now - last);
         let pushes = match between {
@@ -154,18 +153,13 @@ impl<'s> Considers<'s> {
             Some(between) if between > CALL => mine.pushes.get() / 2,
             _ => mine.pushes.get(),
         };
-        mine.pushes.set(pushes.clamp(1, 32 * PUSHES));
-        let offer = if now - since < CALL {
-            self.seat().deque.offer().max(Offer::Quiet)
-        } else {
-            self.tell = self.sleepers();
-            Offer::Open
-        };
-        Pace {
-            pushes: mine.pushes.get(),
-            offer,
-            gives: Gives::Asked,
+        let pushes = pushes.clamp(1, 32 * PUSHES);
+        mine.pushes.set(pushes);
+        if now - since < CALL {
+            return asked(pushes, as_before());
         }
+        self.tell = self.sleepers();
+        asked(pushes, Offer::Open)
     }
 }
 

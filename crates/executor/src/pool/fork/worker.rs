@@ -308,30 +308,26 @@ pub(crate) type Job = JobRef<Worker>;
 
 /// A job that the calling thread has claimed: it runs it once.
 #[must_use = "its joiner waits"]
-pub(crate) struct Claimed(JobWord);
+pub(crate) struct Claimed(Job);
 
 impl Claimed {
     /// # Safety
     /// The calling thread has claimed the job, which came out of a deque of a pool.
     pub(crate) unsafe fn new(job: JobWord) -> Self {
-        Self(job)
-    }
-
-    fn job(&self) -> Job {
         // SAFETY: deques of a pool hold jobs of this type.
-        unsafe { self.0.typed() }
+        Self(unsafe { job.typed() })
     }
 
     /// The function that runs jobs of this call-site.
     pub(crate) fn site(&self) -> usize {
         // SAFETY: this thread has claimed the job.
-        unsafe { self.job().header() }.site()
+        unsafe { self.0.header() }.site()
     }
 
     /// Runs it, and lets its joiner go on. The caller keeps `pool` alive.
     pub(crate) fn run(self, pool: &Shared) {
         let _inside = inside(Span::Job);
-        let job = self.job();
+        let Self(job) = self;
         // The job is no turn of a runner's loop.
         frames::begin_no_turn();
         let seat = of_pool(pool);
@@ -347,7 +343,7 @@ impl Claimed {
                     // SAFETY: this thread has claimed the job.
                     unsafe { job.header() }.begun(root);
                 }
-                let outer = seat.mine.root.replace(root.map(|_| self.0));
+                let outer = seat.mine.root.replace(root.map(|_| JobWord::of(job)));
                 let migrated = seat.mine.migrated.replace(true);
                 // SAFETY: this thread has claimed the job, and runs it once.
                 unsafe { job.execute(&worker) };
