@@ -33,8 +33,7 @@ pub(crate) enum Owed {
     Publish,
     /// A publish unless a sentinel watches: the task lies in the slot.
     PublishUnlessWatched,
-    /// Nothing: the runner next takes the head of its ring, or publishes the task before it does
-    /// anything else.
+    /// Nothing: the runner next takes the head of its ring, or publishes the task before it does anything else.
     Nothing,
 }
 
@@ -66,8 +65,7 @@ pub(crate) fn empty_slot_in(pool: &Shared) {
 }
 
 impl Runner<'_> {
-    /// Takes the task in its slot, unless [`IN_A_ROW`] such tasks ran in a row: then other tasks
-    /// have a turn.
+    /// Takes the task in its slot, unless [`IN_A_ROW`] such tasks ran in a row: then other tasks have a turn.
     #[inline]
     pub(crate) fn pop_slot(&self) -> Option<Runnable> {
         let row = self.slot_runs.get();
@@ -109,8 +107,7 @@ impl Runner<'_> {
         self.fairness.may_run_local() && self.pool.lanes.high.is_empty()
     }
 
-    /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits
-    /// in the middle of a poll, or ends.
+    /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits in a poll, or ends.
     pub(crate) fn empty_slot(&self) {
         self.seat.lifo.empty(|task| {
             self.ring().push_or_overflow(task, &self.pool.injector);
