@@ -36,13 +36,10 @@ impl LocalCore {
     /// # Safety
     /// Before its first poll the future may be moved to, and dropped on, any thread.
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub(crate) unsafe fn spawn_remote<T>(
+    pub(crate) unsafe fn spawn_remote<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + 'static,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
+    ) -> Task<T> {
         // SAFETY: the output is Send, and everything is 'static.
         let (item, task) = unsafe { self.build(future, Side::Remote) };
         if let Err(item) = self.spawn_queued(item) {
@@ -242,14 +239,11 @@ impl LocalSpawner {
     /// Before its first poll the future may be moved to, and dropped on, any thread.
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_unchecked<T>(
+    unsafe fn spawn_unchecked<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + 'static,
         first: First,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
+    ) -> Task<T> {
         match (self.core.on_owner(), first) {
             (Some(core), First::InQueue) => core.spawn(future),
             // SAFETY: everything is 'static.

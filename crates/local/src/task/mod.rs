@@ -9,7 +9,7 @@
 //! 1. [`build`], or `local::build`, makes the cell, one allocation: an item for a queue, and a [`Task`] for the spawner.
 //! 2. The executor pops the item and runs it: `guarded::Guarded::poll`. At its first `Pending` the task registers its waker
 //!    with the core, if that keeps a registry.
-//! 3. A wake queues it again: through `shared::schedule` and [`Schedule::schedule`], or `local::waker` and `LocalCore`.
+//! 3. A wake queues it again: through `shared::schedule` and [`Schedule::schedule`], or the wakers of `local::cell` and `LocalCore`.
 //! 4. The future is done (`Guarded::poll`), cancelled or has panicked (`Guarded::finish`). The executor drops it in
 //!    place, catches a panic of its destructor, and deregisters the task.
 //! 5. The outcome waits in the cell for the [`Task`]. If no handle takes it, `outcome::Outcome::drop` hands on its panic.
