@@ -70,6 +70,12 @@ impl Build {
         Self { root, env, target }
     }
 
+    /// The same build of a copy of the workspace. Cargo tells the artifacts of the copy from others by what else differs.
+    pub(crate) fn in_copy(self, root: PathBuf) -> Self {
+        let target = self.target.display().to_string();
+        Self { root, ..self }.env("CARGO_TARGET_DIR", target)
+    }
+
     pub(crate) fn env(self, key: &str, value: impl Into<String>) -> Self {
         self.envs([(key, value.into())])
     }

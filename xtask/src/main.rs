@@ -15,6 +15,7 @@ mod compat;
 mod debian;
 mod demo;
 mod doc;
+mod edits;
 mod examples;
 mod features;
 mod footprint;

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::build::Build;
+use crate::edits::Edit;
 use crate::models::{ENDLESS, Verdict};
 use crate::planted;
 use crate::process::run_limited;
@@ -64,7 +65,7 @@ enum Net {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// The argument of `weakened!`; a mutant of loom's table, or a fault of this one alone.
+    /// The argument of `weakened!`, if it is a mutant of a model, too.
     pub(crate) name: String,
     /// What is wrong then.
     what: String,
@@ -73,6 +74,15 @@ pub(crate) struct Fault {
     test: Option<String>,
     /// Whose test, for example `terrace-queue`; not for models and the soak.
     package: Option<String>,
+    /// How it is planted, unless by `weakened!`. One row of the name has them.
+    #[serde(default)]
+    edits: Vec<Edit>,
+}
+
+/// The edits that plant the fault called `name`; none if a line of the product does by `weakened!`.
+pub(crate) fn edits<'f>(faults: &'f [Fault], name: &str) -> Vec<&'f Edit> {
+    let rows = faults.iter().filter(|fault| fault.name == name);
+    rows.flat_map(|fault| &fault.edits).collect()
 }
 
 impl Row for Fault {
@@ -88,6 +98,11 @@ impl Row for Fault {
         ensure!(
             of_package == self.package.is_some(),
             "`package` is for the nets test, keyed, asan and tsan, and needed there"
+        );
+        let by_model = matches!(self.net, Net::Loom | Net::Shuttle);
+        ensure!(
+            !by_model || self.edits.is_empty(),
+            "a model finds its fault at a `weakened!`"
         );
         match self.net {
             Net::Soak => ensure!(self.test.is_none(), "the soak has no tests"),
@@ -126,8 +141,9 @@ impl Fault {
 
 /// Runs the nets of the faults chosen without them, then with them.
 pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
-    let mut faults: Vec<Fault> = table::load(&ws.root, TABLE)?;
+    let all: Vec<Fault> = table::load(&ws.root, TABLE)?;
     let filter = args.filter.as_deref().unwrap_or_default();
+    let mut faults = all.clone();
     faults.retain(|fault| {
         let test = fault.test.as_deref().unwrap_or_default();
         let texts = [&fault.name, &fault.what, test];
@@ -139,12 +155,16 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
     let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
     let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
     let (asan, tsan) = (asan.transpose()?, tsan.transpose()?);
+    let plant = |build: Build, name: Option<&str>| match name {
+        Some(name) => planted::plant(ws, build, name, &edits(&all, name)),
+        None => Ok(build),
+    };
     // Builds and runs the net of a fault, with the fault or without.
     let run = |fault: &Fault, name: Option<&str>| {
         let sanitizer = match fault.net {
             Net::Loom => return loom::run_one(ws, fault.test()?, name),
             Net::Shuttle => return shuttle::run_one(ws, fault.test()?, name),
-            Net::Soak => return soak_for(&planted::plant(soak::build(ws), name)?),
+            Net::Soak => return soak_for(&plant(soak::build(ws), name)?),
             Net::Test | Net::Keyed => None,
             Net::Asan => asan.as_ref(),
             Net::Tsan => tsan.as_ref(),
@@ -156,7 +176,7 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
         };
         let build = sanitizer.map_or(plain, |with| with.build(layer).clone());
         let args = sanitizer.map_or(&[][..], |_| &Instrumented::ARGS);
-        run_test(ws, &planted::plant(build, name)?, fault, args)
+        run_test(ws, &plant(build, name)?, fault, args)
     };
     let of_net: BTreeMap<String, &Fault> = faults.iter().map(|f| (f.net(), f)).collect();
     for (net, fault) in of_net {
@@ -224,6 +244,10 @@ mod tests {
             (row("'soak'\ntest = 'file::test'"), "no tests"),
             (row("'fishing'"), "fishing"),
             (row("'soak'\nwhy = 1"), "unknown field `why`"),
+            (
+                good.clone() + "edits = [{ file = 'f', from = 'a', to = 'b' }]",
+                "`weakened!`",
+            ),
             (soak.replace("'w'", "' '"), "what is wrong?"),
             (
                 soak.replace("fault", "default"),

@@ -72,6 +72,11 @@ impl Workspace {
         manifest.display().to_string()
     }
 
+    /// The text of the file with this path below the root.
+    pub(crate) fn text(&self, file: &Path) -> Result<String> {
+        Ok(fs_err::read_to_string(self.root.join(file))?)
+    }
+
     /// The files that git tracks or would track, below the root.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut list = program("git ls-files --cached --others --exclude-standard");

@@ -79,22 +79,13 @@ impl Keep {
         });
         value.cast()
     }
-
-    /// Frees the boxed values that are kept so far.
-    ///
-    /// # Safety
-    /// The scope has ended: no code uses the values any more.
-    pub(crate) unsafe fn free(&self) {
-        for kept in self.values.lock().drain(..) {
-            // SAFETY: `keep` boxed the value as the type that `free` was made for, and the caller promises that it is not used.
-            unsafe { (kept.free)(kept.value) };
-        }
-    }
 }
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        // SAFETY: the borrows of the values have ended with the scope.
-        unsafe { self.free() };
+        for kept in self.values.lock().drain(..) {
+            // SAFETY: `keep` boxed the value as the type that `free` was made for, and the borrows of it have ended with the scope.
+            unsafe { (kept.free)(kept.value) };
+        }
     }
 }

@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Broadcast, Executor, ThreadQueue, Worker, drop_payload};
-use terrace_sync::weakened;
 
 use crate::keep::Keep;
 use crate::spawner::Spawner;
@@ -228,10 +227,6 @@ fn in_scope<'env, T>(
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     if result.is_err() {
         open.cancel();
-    }
-    if weakened!("scope-keep-early") {
-        // SAFETY: none: this is the fault that the tests find.
-        unsafe { keep.free() };
     }
     let mut tick = [config.local, config.external].into_iter().flatten();
     let panic = match (tick.next(), tick.next()) {

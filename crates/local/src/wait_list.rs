@@ -139,7 +139,7 @@ impl WaitList {
                         woken = true;
                     });
                     let one = wakes == Wakes::One || weakened!("local-wake-all-stops");
-                    if one && (woken || weakened!("local-wake-panic-ends")) {
+                    if one && woken {
                         break;
                     }
                     // A waker that panicked may have woken no driver: the walk wakes the next one, too.

@@ -74,7 +74,6 @@ impl Driver<'_> {
     pub fn sleep(&mut self, waker: &Waker) {
         let drivers = &self.idle.drivers;
         let old = drivers.put_to_sleep(self.chunk, self.bit, waker.clone());
-        let old = old.filter(|_| !weakened!("park-driver-drop-unwinds"));
         self.state = State::Asleep;
         discard(old);
         // Fence pair: `light` in publish. Either the publisher sees this driver's bit, or the driver sees its item.

@@ -1,7 +1,7 @@
 //! A group: up to [`GROUP_CAPACITY`] workers that share one word.
 
+use terrace_sync::CachePadded;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use terrace_sync::{CachePadded, weakened};
 
 use crate::seat::Seat;
 use crate::word::{self, GROUP_CAPACITY, Word};
@@ -178,9 +178,7 @@ impl Group {
     /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker passes here.
     pub(crate) fn unpark(&self, mask: u32) {
         for bit in word::bits_of(mask) {
-            if !weakened!("park-wake-uncounted") {
-                terrace_trace::wake(self.base + bit as usize);
-            }
+            terrace_trace::wake(self.base + bit as usize);
             self.seats[bit as usize].unpark();
         }
     }

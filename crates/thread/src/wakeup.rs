@@ -133,10 +133,8 @@ impl<N: Notify> Wakeup<N> {
     /// Wakes the thread, and calls the hook. A panic of the hook stays here: it must not unwind into a notifier.
     #[inline]
     pub fn notify(&self) {
-        if !weakened!("thread-hook-alone") || self.hook.get().is_none() {
-            if let Some(next) = self.wake_here() {
-                return next.notify();
-            }
+        if let Some(next) = self.wake_here() {
+            return next.notify();
         }
         if let Some(hook) = self.hook.get() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook.notify())) {

@@ -7,7 +7,6 @@
 
 mod counts;
 mod pay;
-mod planted;
 mod program;
 mod published;
 mod subject;

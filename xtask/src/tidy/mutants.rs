@@ -1,14 +1,15 @@
-//! Every deliberately weakened line has a row in the table of mutants or in that of faults, every row a line, every mutant a
-//! model.
+//! Every deliberately weakened line has a row in the table of mutants or in that of faults, every row a line or edits that find their
+//! place, every mutant a model.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::{Files, error};
+use crate::edits::apply;
 use crate::models::LOOM;
 use crate::models::mutants::Mutant;
-use crate::prove::{Fault, TABLE as FAULTS};
+use crate::prove::{Fault, TABLE as FAULTS, edits};
 use crate::source::{Role, Source};
 use crate::table::{Row, parse};
 
@@ -41,8 +42,15 @@ pub(super) fn check(files: &Files, sources: &[Source]) -> Result<Vec<String>> {
     }
     let mut found = |table, what: String| findings.push(error(table, 0, &what));
     for Fault { name, .. } in &faults {
-        if !planted.contains(&name) {
-            found(FAULTS, format!("fault `{name}` is planted in no line"));
+        let edits = edits(&faults, name);
+        match (planted.contains(&name), edits.is_empty()) {
+            (false, true) => found(FAULTS, format!("fault `{name}` is planted in no line")),
+            (true, false) => found(FAULTS, format!("fault `{name}` has a line and edits")),
+            _ => {}
+        }
+        let read = |file: &Path| files.get(file).cloned().context("there is no such file");
+        if let Err(why) = apply(edits, read) {
+            found(FAULTS, format!("fault `{name}`: {why:#}"));
         }
     }
     for Mutant { name, model, .. } in &mutants {

@@ -39,7 +39,7 @@ use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicU32, Ordering};
-use terrace_sync::{CachePadded, OnceLock, weakened};
+use terrace_sync::{CachePadded, OnceLock};
 
 use super::gather::Gather;
 use crate::protocol::publish::Permits;
@@ -72,9 +72,7 @@ impl Queue {
     #[inline]
     pub(crate) fn pop(&self) -> Option<Runnable> {
         let task = self.0.pop()?;
-        if !weakened!("executor-depth-rises") {
-            terrace_trace::take(1);
-        }
+        terrace_trace::take(1);
         Some(task)
     }
 

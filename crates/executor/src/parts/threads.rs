@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use terrace_local::contain;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::{self, JoinHandle};
-use terrace_sync::{Arc, Mutex, OnceLock, weakened};
+use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
 use super::event::Event;
@@ -245,7 +245,7 @@ impl Threads {
     /// list's lock.
     pub(crate) fn starts(&self, kind: Kind) -> bool {
         let one_more = |running: usize| match kind {
-            Kind::Spare if running == 0 && !weakened!("executor-spare-late") => None,
+            Kind::Spare if running == 0 => None,
             Kind::Spare | Kind::Worker => Some(running + 1),
         };
         // Ordering: Relaxed, a count; the Release in `Place::count_out` orders the threads' ends.

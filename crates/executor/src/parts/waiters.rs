@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use terrace_sync::weakened;
 
 use super::event::{Event, EventListener};
 use super::seat::Seats;
@@ -152,7 +151,7 @@ impl WaitsBeneath {
 
     /// Whether there is one; a hint.
     pub(crate) fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0 && !weakened!("executor-awaited-hides-its-wait")
+        self.0.load(Ordering::Relaxed) != 0
     }
 }
 

@@ -32,7 +32,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use terrace_local::task::{First, Runnable};
-use terrace_sync::{Arc, weakened};
+use terrace_sync::Arc;
 
 use super::runner::{self, Runner, with_runner, with_runner_of};
 use super::shared::Shared;
@@ -156,7 +156,7 @@ pub(crate) fn visiting<T>(pool: &Shared, f: impl FnOnce() -> T) -> T {
 #[inline]
 pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
     match current() {
-        Some(current) if current.is_visitor() && !weakened!("executor-current-outer") => {
+        Some(current) if current.is_visitor() => {
             let mut pools = frames().map(Frame::pool);
             f(pools.find(|pool| pool.id == current.executor()))
         }
@@ -197,12 +197,7 @@ pub(crate) fn lend() -> Option<Lent> {
     }
     // Only then: a waker that is called for the next task may wait, too, and has nothing more to lend.
     for frame in lent().take(count) {
-        match weakened!("executor-permit-misdirected") {
-            true => {
-                runner::with_worker(|worker| worker.map(|worker| worker.pool.give_permit_back()));
-            }
-            false => frame.pool().give_permit_back(),
-        }
+        frame.pool().give_permit_back();
     }
     (count > 0).then_some(Lent { count })
 }

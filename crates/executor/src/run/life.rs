@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::polled;
@@ -150,38 +150,29 @@ impl Place {
             Kind::Spare => runner.spare(),
         };
         runner.seat.start_clock();
-        let left = runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
+        runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
         leave_fork_seat(&runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
-        if !weakened!("executor-worker-bound") {
-            internal::unbind_worker();
-        }
+        internal::unbind_worker();
         runner.seat.stop_clock();
-        left.unwrap_or_else(|| runner.leave_place())
+        runner.leave_place()
     }
 }
 
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
-fn work_in_place(runner: &Runner<'_>) -> Option<usize> {
+fn work_in_place(runner: &Runner<'_>) {
     let _awake = Awake::begin();
     let pool = runner.pool;
     let config = &pool.threads.config;
-    if !weakened!("executor-hook-before-place") {
-        runner.take_place();
-    }
+    runner.take_place();
     run_hook(pool, config.on_start.as_ref());
-    if weakened!("executor-hook-before-place") {
-        runner.take_place();
-    }
     match &config.main {
         None => runner.run(),
         Some(main) => polled::run(runner, main),
     }
-    let left = weakened!("executor-hook-behind-place").then(|| runner.leave_place());
     run_hook(pool, config.on_stop.as_ref());
     // Pinned tasks end on their thread, while it still counts as a worker.
     terrace_thread::close();
-    left
 }
 
 /// Runs a hook. A panic in it has been reported by the panic hook; it ends nothing else.

@@ -13,7 +13,7 @@
 use std::{fmt, io};
 
 use terrace_local::task::PanicHandler;
-use terrace_sync::{Arc, thread, weakened};
+use terrace_sync::{Arc, thread};
 
 use super::block_on::forget_waker;
 use super::life::Place;
@@ -128,7 +128,7 @@ impl Pool {
 /// dropped, the process exits inside that poll.
 fn is_borrowed_by_poll(pool: &Shared) -> bool {
     let polling = || pool.seats.drivers.scan().any(|seat| seat.is_polling());
-    !weakened!("executor-exit-unseen") && (frames::is_borrowed(pool) || polling())
+    frames::is_borrowed(pool) || polling()
 }
 
 impl Drop for Pool {

@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{Arc, thread, weakened};
+use terrace_sync::{Arc, thread};
 
 use super::block_on::block_on;
 use super::start::{resize, wake};
@@ -248,9 +248,6 @@ impl<'p> Caller<'p> {
         if !self.is_inside {
             return running == 0;
         }
-        if weakened!("executor-shutdown-alone") {
-            return running <= usize::from(runner::is_worker_of(self.pool));
-        }
         let inside = || list.iter().filter(|thread| thread.shuts_down());
         if running > inside().count() {
             // Ordering: Relaxed, accessed under the lock.
@@ -279,11 +276,7 @@ impl<'p> Caller<'p> {
         let handles = {
             let mut list = self.pool.threads.list.lock();
             let ended = list.iter_mut().filter(ended);
-            let handles = ended.filter_map(|thread| thread.handle.take()).collect();
-            if weakened!("executor-joined-unlisted") {
-                list.retain(|thread| thread.handle.is_some());
-            }
-            handles
+            ended.filter_map(|thread| thread.handle.take()).collect()
         };
         self.pool.threads.join(handles);
     }

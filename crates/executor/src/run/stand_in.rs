@@ -13,7 +13,6 @@ use std::task::Waker;
 
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
-use terrace_sync::weakened;
 
 use super::start;
 use crate::parts::forks::By;
@@ -74,8 +73,7 @@ impl<'w> LastResort<'w> {
         };
         let Some(taken) = taken else {
             // A job that this thread has forked is for another waiter: it lies inside of the thread's own wait.
-            let for_others =
-                pool.forks.has_job_of_this_thread() && !weakened!("executor-resort-own");
+            let for_others = pool.forks.has_job_of_this_thread();
             return (depth < limit && !for_others) || (self.in_hook && start_spare());
         };
         self.nested_help.set(depth + 1);

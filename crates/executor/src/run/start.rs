@@ -157,12 +157,7 @@ fn start_thread(
 ) -> io::Result<bool> {
     let config = &pool.threads.config;
     let index = pool.seats.workers.acquire();
-    let name = {
-        let is_held = weakened!("executor-name-locked");
-        let _held = is_held.then(|| pool.threads.list.lock());
-        thread_name(pool, index)
-    };
-    let mut builder = Builder::new().name(name);
+    let mut builder = Builder::new().name(thread_name(pool, index));
     if let Some(size) = config.stack_size {
         builder = builder.stack_size(size);
     }
@@ -205,12 +200,7 @@ fn start_thread(
 /// The name of the thread with this index. It calls the user's code without a lock.
 fn thread_name(pool: &Shared, index: usize) -> String {
     let asked = || (pool.threads.config.thread_name)(index);
-    let name = while_naming(pool, || match weakened!("executor-name-unwinds") {
-        true => Ok(asked()),
-        false => catch_unwind(AssertUnwindSafe(asked)),
-    });
-    match name {
-        Ok(name) if weakened!("executor-name-nul") => name,
+    match while_naming(pool, || catch_unwind(AssertUnwindSafe(asked))) {
         // The standard library refuses a name with a NUL.
         Ok(name) => name.replace('\0', "\u{fffd}"),
         Err(payload) => {

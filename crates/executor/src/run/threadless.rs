@@ -164,9 +164,7 @@ impl<'a> ThreadlessPools<'a> {
         // A pool may have got workers since, and may be losing them again: the workers that a shutdown drains run its
         // tasks. While a pool is being dropped, only a thread inside of a poll of it does.
         let ours = |pool: &&Arc<Shared>| match self.drives {
-            _ if pool.holders.is_closing() && !weakened!("executor-guest-drops") => {
-                frames::is_in(&raw const ***pool)
-            }
+            _ if pool.holders.is_closing() => frames::is_in(&raw const ***pool),
             Drives::Only(_) => pool.workers() == 0,
             Drives::All | Drives::Nothing => pool.external_waiters.may_drive(),
         };

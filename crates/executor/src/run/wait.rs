@@ -83,8 +83,8 @@ impl LocalTasks {
 
     fn locals(&self) -> Locals {
         match self.inside {
-            Some(_) if !weakened!("executor-locals-nested") => Locals::Leave,
-            _ => Locals::Run,
+            Some(_) => Locals::Leave,
+            None => Locals::Run,
         }
     }
 

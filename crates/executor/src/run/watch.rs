@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Thread};
-use terrace_sync::time::{CpuClock, Instant};
+use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex, weakened};
+use terrace_sync::{Arc, Mutex};
 
 use super::start;
 use crate::parts::scopes::Looking;
@@ -200,7 +200,7 @@ impl Entry {
         let is_stranded =
             || pool.forks.has_waiter() && pool.forks.any_job() && pool.processors_left() > 0;
         let stuck = still && (rests || is_stranded());
-        if stuck && !coming && !weakened!("executor-watch-no-spare") {
+        if stuck && !coming {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;
             self.period = PERIOD;
@@ -242,16 +242,8 @@ fn has_waiter(pool: &Shared) -> bool {
 
 /// A number that changes whenever a task or child is taken, or a task ends.
 fn progress(pool: &Shared) -> usize {
-    let own = if weakened!("executor-watch-pops") && pool.forks.any_forking() {
-        // A thread that joins computes, and so counts as progress.
-        let clock = CpuClock::of_this_process().and_then(|clock| clock.read());
-        clock.map_or(0, |time| time.as_nanos() as usize)
-    } else {
-        0
-    };
     pool.seats
         .progress()
         .wrapping_mul(1_000_003)
         .wrapping_add(pool.scopes.progress())
-        .wrapping_add(own)
 }

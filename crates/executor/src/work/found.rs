@@ -2,7 +2,6 @@
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
-use terrace_sync::weakened;
 
 use crate::parts::current::{replace_lane, visit};
 use crate::parts::eager;
@@ -108,9 +107,6 @@ impl Found<'_> {
             }
         }
 
-        if weakened!("executor-guest-uncounted") {
-            return self.run_without_seat(pool, Borrows::Pool);
-        }
         pool.holders.enter();
         let _guest = Guest(pool);
         // What a poll under way waits for still runs, on the thread that waits inside of it.
@@ -152,9 +148,6 @@ impl Found<'_> {
         }
         match self {
             Found::Task(task) | Found::Lane(task, _) => {
-                if weakened!("executor-guest-drops") {
-                    return drop(task);
-                }
                 pool.injector.push(task);
                 // A thread that waits inside of a poll of the pool may have missed it.
                 pool.publish();

@@ -2,8 +2,6 @@
 
 use core::ptr::NonNull;
 
-use terrace_sync::weakened;
-
 use super::CoreOf;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
@@ -120,9 +118,6 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
     /// Calls an on-ready hook if something is queued: a driver stops now.
     #[inline]
     pub(crate) fn notify_of_rest(self) {
-        if weakened!("local-rest-untold") {
-            return;
-        }
         if self.has_on_ready() && self.has_queued() {
             // The hook is users' code. A close does nothing while this call is entered.
             let _entered = self.enter();

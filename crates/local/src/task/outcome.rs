@@ -3,8 +3,6 @@
 use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
 
-use terrace_sync::weakened;
-
 use super::core::{PanicHandler, unhandled};
 use crate::unwind::{Payload, catch_unwind};
 
@@ -33,7 +31,6 @@ impl Gone {
     #[cold]
     pub(crate) fn panic(self) -> ! {
         match self {
-            Self::Cancelled if weakened!("local-cancel-unsaid") => Self::Taken.panic(),
             Self::Cancelled => panic!(
                 "the task was cancelled: its executor dropped it before it was done, as an executor does that is dropped, \
                  closed or shut down; with `Task::fallible` this is `None` instead of a panic"

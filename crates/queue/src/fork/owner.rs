@@ -144,12 +144,7 @@ impl<'a, T: Word> Owner<'a, T> {
         }
         owner.put(index, job);
         let room = CAPACITY_U32 - (index + 1);
-        let most = if weakened!("queue-fork-room-ignored") {
-            u32::MAX
-        } else {
-            room + 1
-        };
-        owner.set_left(pace.pushes.clamp(1, most));
+        owner.set_left(pace.pushes.clamp(1, room + 1));
         // Ordering: Relaxed, a hint.
         shared.offer.store(pace.offer.word(), Ordering::Relaxed);
         // A request may have come since the first look.

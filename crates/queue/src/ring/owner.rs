@@ -170,12 +170,6 @@ impl<'a, T> Owner<'a, T> {
         };
         let mut half = Half::none();
         if full && self.exchange_head(head, head.take(HALF)).is_ok() {
-            if weakened!("queue-spill-lazy") {
-                let positions = (0..HALF).map(|n| head.real.wrapping_add(n));
-                // SAFETY: the exchange took these positions, and they are read once; sound only if `rest` does not push.
-                let items = positions.map(|position| unsafe { self.ring.read(position) });
-                return rest.spill(items.chain([item]));
-            }
             // This reads all of them before `rest` gets any: its code may push, and these slots are room from now on.
             // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once.
             // They were below the tail: the head had not moved, and it lay a whole capacity below. `half` was empty.

@@ -5,13 +5,12 @@
 //! longer the row takes without the rule.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use regex_lite::Regex;
 use serde::Deserialize;
 
-use super::planted::{Changed, change, copied, edited};
 use super::program::{self, Kind};
 use super::published;
 use super::subject::{ECS, RAYON, Subject};
@@ -19,6 +18,7 @@ use super::{BenchArgs, ROUNDS};
 use crate::bench::contenders::is_ours;
 use crate::bench::programs;
 use crate::compat::sides::Side;
+use crate::edits::{Changed, Edit, apply, copied};
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
 use crate::measure::id::row_and_contender;
@@ -30,8 +30,6 @@ use crate::workspace::Workspace;
 use xtask_stats::{Estimate, mean_of_medians, median_of_ratios};
 
 const RULES: &str = include_str!("rules.toml");
-/// The files of the rules lie below.
-const SOURCES: &str = "crates";
 /// Which rule is off in a process.
 const OFF: &str = "TERRACE_OFF";
 /// How long a waker spins after it has woken a parked thread, in microseconds, if at all.
@@ -50,13 +48,6 @@ struct Rule {
     decides: String,
     constants: Vec<String>,
     edits: Vec<Edit>,
-}
-
-#[derive(Deserialize)]
-struct Edit {
-    file: PathBuf,
-    from: String,
-    to: String,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +87,7 @@ const UNPARK: [&str; 2] = [
         }
 "#,
 ];
-const UNPARK_FILE: &str = "crates/sync/src/thread/real.rs";
+const UNPARK_FILE: &str = "sync/src/thread/real.rs";
 const SWITCH_FILE: &str = "crates/sync/src/macros.rs";
 
 fn rules() -> Result<Vec<Rule>> {
@@ -105,20 +96,16 @@ fn rules() -> Result<Vec<Rule>> {
 
 /// The files with the switches.
 fn planted(ws: &Workspace, rules: &[Rule]) -> Result<Changed> {
-    let mut changed = Changed::new();
-    for edit in rules.iter().flat_map(|rule| &rule.edits) {
-        let file = Path::new(SOURCES).join(&edit.file);
-        let to = edit.to.replace("off!(", "terrace_sync::off!(");
-        change(ws, &mut changed, &file, |text| {
-            edited(text, &edit.from, &to, &file)
-        })?;
+    let [from, to] = UNPARK.map(str::to_owned);
+    let file = UNPARK_FILE.into();
+    let mut edits = vec![Edit { file, from, to }];
+    edits.extend(rules.iter().flat_map(|rule| rule.edits.clone()));
+    for edit in &mut edits {
+        edit.to = edit.to.replace("off!(", "terrace_sync::off!(");
     }
-    change(ws, &mut changed, Path::new(SWITCH_FILE), |text| {
-        Ok(format!("{text}{SWITCH}"))
-    })?;
-    let [from, to] = UNPARK;
-    let file = Path::new(UNPARK_FILE);
-    change(ws, &mut changed, file, |text| edited(text, from, to, file))?;
+    let mut changed = apply(&edits, |file| ws.text(file))?;
+    let file = Path::new(SWITCH_FILE);
+    changed.insert(file.to_owned(), ws.text(file)? + SWITCH);
     Ok(changed)
 }
 

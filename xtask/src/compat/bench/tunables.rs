@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use regex_lite::Regex;
 
-use super::planted::{Changed, copied};
 use super::program::{self, Length};
 use super::{BenchArgs, ROUNDS};
 use crate::build::Build;
+use crate::edits::{Changed, copied};
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};

@@ -14,24 +14,12 @@ static NUMBER: super::super::locals::LastingKey<Cell<u64>> =
 std::thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
-/// One that does not, for a fault.
-#[cfg(terrace_keyed_tls)]
-static RENEWED: super::super::keyed::LocalKey<Cell<u64>> =
-    super::super::keyed::LocalKey::new(|| Cell::new(0));
 
 #[inline(always)]
 pub(super) fn get() -> u64 {
-    #[cfg(terrace_keyed_tls)]
-    if weakened!("sync-number-renewed") {
-        return RENEWED.with(Cell::get);
-    }
     NUMBER.with(Cell::get)
 }
 
 pub(super) fn set(number: u64) {
-    #[cfg(terrace_keyed_tls)]
-    if weakened!("sync-number-renewed") {
-        return RENEWED.with(|own| own.set(number));
-    }
     NUMBER.with(|own| own.set(number));
 }
