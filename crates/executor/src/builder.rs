@@ -7,7 +7,7 @@ use terrace_sync::Arc;
 
 use crate::executor::Executor;
 #[cfg(feature = "inspect")]
-use crate::parts::inspect::{LongPoll, Reports};
+use crate::parts::long_polls::{LongPoll, Reports};
 use crate::parts::threads::{Config, WorkerLoop};
 use crate::run::owner::{HostedWorker, Pool};
 use crate::static_executor::StaticExecutor;

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use async_task::ScheduleInfo;
 use terrace_local::task::Runnable;
 use terrace_sync::Arc;
+use terrace_trace::inspect::{self, Recorded};
 
-use crate::parts::inspect::{self, Recorded};
 use crate::pool::runner::{count_end, count_spawn};
 use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;

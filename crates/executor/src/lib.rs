@@ -43,7 +43,7 @@ mod tuned;
 mod work;
 
 #[cfg(all(feature = "inspect", not(terrace_loom)))]
-pub use crate::parts::inspect::LongPoll;
+pub use crate::parts::long_polls::LongPoll;
 #[cfg(all(feature = "signal", unix, not(terrace_loom)))]
 pub use crate::pool::look::dump_on_signal;
 #[cfg(not(terrace_loom))]

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::dump::{Dump, count};
+use terrace_trace::report::count;
+
+use crate::dump::Dump;
 
 /// What becomes of an executor's tasks when its threads are ended.
 ///

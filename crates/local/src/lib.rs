@@ -69,10 +69,6 @@ pub use crate::abort::{AbortHandle, Abortable, abortable};
 #[cfg(all(feature = "std", not(terrace_loom)))]
 pub use crate::name::{Named, TaskName, named};
 
-#[cfg(all(feature = "std", feature = "inspect", not(terrace_loom)))]
-#[doc(hidden)]
-pub use crate::name::asked;
-
 #[cfg(not(terrace_loom))]
 pub use crate::{
     core::LocalMetrics,

@@ -70,39 +70,6 @@ fn replace(name: Option<Box<TaskName>>) -> Option<Box<TaskName>> {
     ManuallyDrop::into_inner(CURRENT.with(|current| current.replace(ManuallyDrop::new(name))))
 }
 
-#[cfg(feature = "inspect")]
-pub mod asked {
-    //! An executor asks for the name of the task that it polls.
-
-    use core::cell::Cell;
-
-    use terrace_sync::{Arc, OnceLock};
-
-    use super::TaskName;
-
-    /// Where the name goes.
-    pub type Answer = Arc<OnceLock<TaskName>>;
-
-    terrace_sync::thread_local! {
-        /// Taken by the first named future that this thread polls.
-        static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
-    }
-
-    /// The next named future that the thread polls tells its name here. Returns what was asked before.
-    pub fn ask(answer: Option<Answer>) -> Option<Answer> {
-        ANSWER
-            .try_with(|asked| asked.replace(answer))
-            .ok()
-            .flatten()
-    }
-
-    pub(super) fn answer(name: Option<&TaskName>) {
-        if let (Some(answer), Some(name)) = (ask(None), name) {
-            let _first = answer.set(name.clone());
-        }
-    }
-}
-
 /// Gives a future a name, and remembers where this was called. [`TaskName::current`] tells both inside of its polls, for instance in a
 /// panic hook or a logger. Any text is a name, also an empty one or one with NULs.
 ///
@@ -161,8 +128,6 @@ impl<F: Future> Future for Named<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        #[cfg(feature = "inspect")]
-        asked::answer(this.name.as_deref());
         let name = this.name.take();
         if let Some(name) = name.as_ref().filter(|_| terrace_trace::TIMELINE) {
             terrace_trace::polls_named(&name.name, name.site);

@@ -2,7 +2,11 @@
 
 use std::string::String;
 
-use crate::OnceLock;
+use crate::thread::yield_now;
+use crate::{Mutex, MutexGuard, OnceLock};
+
+/// How often a report asks for a lock, and lets other threads run in between. No thread runs users' code under one of these locks.
+const ATTEMPTS: u32 = 100;
 
 global! {
     static REPORT: OnceLock<fn() -> String> = OnceLock::new();
@@ -17,4 +21,16 @@ pub fn provide(report: fn() -> String) {
 #[must_use]
 pub fn make() -> Option<String> {
     REPORT.get().map(|report| report())
+}
+
+/// Takes the lock, unless another thread keeps it: a report waits for no thread.
+pub fn patiently<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let attempt = || {
+        let guard = mutex.try_lock();
+        if guard.is_none() {
+            yield_now();
+        }
+        guard
+    };
+    (0..ATTEMPTS).find_map(|_| attempt())
 }

@@ -20,16 +20,13 @@ pub struct Inside(Span);
 /// Begins a span of the calling thread.
 #[inline(always)]
 pub fn inside(span: Span) -> Inside {
-    #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-    crate::timeline::threads::record(crate::timeline::record::Kind::Begin, span as u64);
+    record!(Begin, span);
     Inside(span)
 }
 
 impl Drop for Inside {
     #[inline(always)]
     fn drop(&mut self) {
-        let _ = self.0;
-        #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-        crate::timeline::threads::record(crate::timeline::record::Kind::End, self.0 as u64);
+        record!(End, self.0);
     }
 }

@@ -5,9 +5,32 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+/// The calling thread has an event, if it has a timeline.
+macro_rules! record {
+    ($kind:ident, $payload:expr) => {{
+        #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+        crate::timeline::threads::record(crate::timeline::record::Kind::$kind, $payload as u64);
+        #[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
+        let _ = $payload;
+    }};
+}
+
 mod counters;
 mod inside;
+#[cfg(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))]
+#[doc(hidden)]
+pub mod inspect;
+#[cfg(all(
+    feature = "std",
+    not(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))
+))]
+#[doc(hidden)]
+#[path = "inspect_off.rs"]
+pub mod inspect;
 mod mark;
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub mod report;
 #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
 mod shards;
 mod span;
@@ -18,7 +41,7 @@ pub use counters::Counters;
 pub use inside::{Inside, inside};
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 pub use mark::spawn_site;
-pub use mark::{Caller, Mark, Polling, Spawns, polls_named};
+pub use mark::{Caller, Mark, Polling, Spawns};
 pub use span::Span;
 
 /// Whether hooks count: the feature `enabled`, outside model checkers.
@@ -53,16 +76,26 @@ pub fn worker(pool: u64, index: usize) {
     timeline::threads::set_worker(timeline::threads::Worker { pool, index });
 }
 
+/// The task that the thread polls has this name, which was given at this line.
+#[inline(always)]
+pub fn polls_named(name: &str, location: &'static core::panic::Location<'static>) {
+    let _ = (name, location);
+    #[cfg(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))]
+    inspect::recorded::polls_named(name);
+    #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+    match timeline::sites::of_name(location, name) {
+        0 => {}
+        site => record!(Name, timeline::record::task(0, site)),
+    }
+}
+
 macro_rules! hooks {
     ($($(#[$doc:meta])* $name:ident($($number:ident)?) => $($field:ident += $amount:expr),* $(=> $kind:ident($payload:expr))?;)+) => {$(
         $(#[$doc])*
         #[inline(always)]
         pub fn $name($($number: usize)?) {
             $(let _ = $number;)?
-            $(
-                #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-                timeline::threads::record(timeline::record::Kind::$kind, $payload as u64);
-            )?
+            $(record!($kind, $payload);)?
             #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
             {
                 $(shards::add(shards::Field::$field, $amount);)*

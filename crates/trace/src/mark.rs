@@ -1,7 +1,5 @@
 //! What a cell keeps of its task for the timeline.
 
-use core::panic::Location;
-
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 use on as inner;
 
@@ -27,25 +25,28 @@ impl Mark {
     /// The calling thread has woken the task, and queues it next.
     #[inline(always)]
     pub fn woken(self) {
-        inner::woken(self.0);
+        record!(Woken, self.0);
     }
 
     /// The calling thread has polled the task, and queues it next: a waker has woken it in the poll.
     #[inline(always)]
     pub fn woken_in_poll(self) {
-        inner::woken_in_poll(self.0);
+        record!(WokenInPoll, self.0);
     }
 
     /// The task goes into a lane before all others if `high`, else into the one behind all others.
     #[inline(always)]
     pub fn queued_on_lane(self, high: bool) {
-        inner::queued_on_lane(self.0, high);
+        match high {
+            true => record!(QueuedHigh, self.0),
+            false => record!(QueuedBackground, self.0),
+        }
     }
 
     /// The calling thread polls the task until the result is dropped.
     #[inline(always)]
     pub fn polls(self) -> Polling {
-        inner::polls(self.0);
+        record!(Poll, self.0);
         Polling(self)
     }
 }
@@ -86,8 +87,8 @@ impl Caller {
 /// The line that spawns: the one that called the caller, or that of the [`Caller`] for which it does so.
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 #[track_caller]
-pub fn spawn_site() -> &'static Location<'static> {
-    inner::site(Location::caller())
+pub fn spawn_site() -> &'static core::panic::Location<'static> {
+    inner::site(core::panic::Location::caller())
 }
 
 /// The poll of a task, until this is dropped.
@@ -98,14 +99,8 @@ pub struct Polling(Mark);
 impl Drop for Polling {
     #[inline(always)]
     fn drop(&mut self) {
-        inner::polled(self.0.0);
+        record!(PollEnd, self.0.0);
     }
-}
-
-/// The task that the thread polls has this name, which was given at this line.
-#[inline(always)]
-pub fn polls_named(name: &str, location: &'static Location<'static>) {
-    inner::polls_named(name, location);
 }
 
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
@@ -166,43 +161,6 @@ mod on {
         let before = FOR.try_with(|cell| cell.replace(Some(caller)));
         Spawns(before.ok().flatten())
     }
-
-    #[inline]
-    pub(super) fn woken(mark: Mark) {
-        record(Kind::Woken, mark);
-    }
-
-    #[inline]
-    pub(super) fn woken_in_poll(mark: Mark) {
-        record(Kind::WokenInPoll, mark);
-    }
-
-    #[inline]
-    pub(super) fn queued_on_lane(mark: Mark, high: bool) {
-        let kind = if high {
-            Kind::QueuedHigh
-        } else {
-            Kind::QueuedBackground
-        };
-        record(kind, mark);
-    }
-
-    #[inline]
-    pub(super) fn polls(mark: Mark) {
-        record(Kind::Poll, mark);
-    }
-
-    #[inline]
-    pub(super) fn polled(mark: Mark) {
-        record(Kind::PollEnd, mark);
-    }
-
-    pub(super) fn polls_named(name: &str, location: &'static Location<'static>) {
-        match sites::of_name(location, name) {
-            0 => {}
-            site => record(Kind::Name, task(0, site)),
-        }
-    }
 }
 
 #[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
@@ -234,22 +192,4 @@ mod off {
     pub(super) fn spawns(_: Caller) -> Spawns {
         Spawns
     }
-
-    #[inline(always)]
-    pub(super) fn woken(_: Mark) {}
-
-    #[inline(always)]
-    pub(super) fn woken_in_poll(_: Mark) {}
-
-    #[inline(always)]
-    pub(super) fn queued_on_lane(_: Mark, _: bool) {}
-
-    #[inline(always)]
-    pub(super) fn polls(_: Mark) {}
-
-    #[inline(always)]
-    pub(super) fn polled(_: Mark) {}
-
-    #[inline(always)]
-    pub(super) fn polls_named(_: &str, _: &'static core::panic::Location<'static>) {}
 }

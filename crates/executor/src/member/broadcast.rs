@@ -21,10 +21,10 @@ use terrace_local::{Payload, contain, drop_payload};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::ThreadSpawner;
 use terrace_trace::Caller;
+use terrace_trace::inspect;
 
 use super::spawn::worker_spawners;
 use super::spawnable;
-use crate::parts::inspect;
 use crate::parts::waiters::Bomb;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;

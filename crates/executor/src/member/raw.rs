@@ -16,10 +16,10 @@ use std::ptr::{self, NonNull};
 
 use terrace_local::task::{RawHeader, Runnable};
 use terrace_sync::Arc;
+use terrace_trace::inspect;
 use terrace_trace::{Caller, Mark};
 
 use super::spawnable;
-use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
 use crate::pool::schedule::Cause;

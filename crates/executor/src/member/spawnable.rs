@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use terrace_local::task::Task;
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
+use terrace_trace::inspect;
 
-use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::fork;

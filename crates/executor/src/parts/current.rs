@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::num::NonZeroU64;
 
+use terrace_local::thread_id;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
 use super::injector::Lane;
@@ -139,6 +140,14 @@ impl Current {
 #[must_use]
 pub fn current() -> Option<Current> {
     CURRENT.with(Cell::get)
+}
+
+/// The number of the calling thread, and which worker of the pool with this number polls on it, if one.
+pub(crate) fn polls_here(pool: u64) -> (u64, Option<usize>) {
+    let place = current().filter(|place| place.executor().0.get() == pool);
+    let worker = place.map(|place| place.worker());
+    let worker = worker.filter(|worker| *worker < Current::FIRST_DRIVER);
+    (thread_id(), worker)
 }
 
 /// When dropped, puts back the value that [`current`] returned before.

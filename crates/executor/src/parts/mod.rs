@@ -8,10 +8,10 @@ pub(crate) mod fairness;
 pub(crate) mod forks;
 pub(crate) mod gather;
 pub(crate) mod injector;
-pub(crate) mod inspect;
+#[cfg(feature = "inspect")]
+pub(crate) mod long_polls;
 pub(crate) mod naps;
 pub(crate) mod pacing;
-pub(crate) mod patiently;
 pub(crate) mod ref_cache;
 pub(crate) mod rotation;
 pub(crate) mod scopes;

@@ -7,9 +7,9 @@ use terrace_queue::SlotTable;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use terrace_sync::{OnceLock, light};
 use terrace_thread::{ThreadId, ThreadSpawner};
+use terrace_trace::inspect::Since;
 
 use super::beat::Beat;
-use super::inspect::Site;
 use super::pacing::{Pacing, ScopeKind};
 use super::spin::{cores, spin};
 use crate::protocol::scope::core::ScopeCore;
@@ -24,8 +24,8 @@ pub(crate) struct Slot<P> {
     pool: AtomicPtr<P>,
     /// The number of the scope's kind.
     kind: AtomicU32,
-    /// Where the scope was opened.
-    pub(crate) site: Site,
+    /// Where the scope was opened, and when.
+    pub(crate) opened: Since,
 }
 
 impl<P> Default for Slot<P> {
@@ -34,7 +34,7 @@ impl<P> Default for Slot<P> {
             core: ScopeCore::default(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
             kind: AtomicU32::new(0),
-            site: Default::default(),
+            opened: Default::default(),
         }
     }
 }

@@ -21,9 +21,9 @@ use terrace_queue::{LifoSlot, Owner, Ring, SlotTable};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
+use terrace_trace::inspect::Since;
 
 use super::beat::Beat;
-use super::inspect::Since;
 use crate::protocol::sight::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the

@@ -32,7 +32,7 @@ pub(crate) struct Config {
     pub(crate) main: Option<Main>,
     /// The function of the user's that reports long polls, and their limit.
     #[cfg(feature = "inspect")]
-    pub(crate) long_polls: Option<Arc<super::inspect::Reports>>,
+    pub(crate) long_polls: Option<Arc<super::long_polls::Reports>>,
 }
 
 impl Drop for Config {

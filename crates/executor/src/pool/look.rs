@@ -4,16 +4,16 @@ use std::fmt;
 
 use slab::Slab;
 use terrace_park::Doing as Sleep;
+use terrace_sync::report::patiently;
 use terrace_sync::time::CpuClock;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
+use terrace_trace::inspect::name_of;
+use terrace_trace::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 
 use super::runner;
 use super::shared::Shared;
 use crate::dump::Dump;
-use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
-use crate::parts::inspect::name_of;
-use crate::parts::patiently::patiently;
 use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
 
@@ -229,6 +229,7 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
         }
         let id = known.and_then(|known| known.id);
         let scope = id.and_then(|id| waits_in(pool, id));
+        let asleep = seat.asleep.look().map(|(_, since)| since);
         let doing = match sleep {
             Sleep::Absent => Doing::Absent,
             Sleep::Awake if here == Some(index) => Doing::Runs,
@@ -246,7 +247,7 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             spare: known.is_some_and(|known| known.kind == Kind::Spare),
             asked_to_end: seat.is_asked_to_end(),
             doing,
-            asleep: seat.asleep.look().filter(|_| doing.is_asleep()),
+            asleep: asleep.filter(|_| doing.is_asleep()),
             here: here == Some(index),
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
             // What the system says is of a moment later.
@@ -303,7 +304,7 @@ fn waits_in_join(pool: &Shared, thread: u64) -> bool {
 fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
     let scopes = open_scopes(pool).map(|(index, slot)| {
         let core = slot.core();
-        let (site, age) = slot.site.look().unzip();
+        let (site, age) = slot.opened.look().unzip();
         Scope {
             pending: core.pending(),
             queued: core.len(),

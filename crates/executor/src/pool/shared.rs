@@ -7,11 +7,13 @@ use terrace_park::{Idle, Wake};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, OnceLock, heavy};
 use terrace_thread::closed::Closed;
+use terrace_trace::inspect;
 
-use crate::parts::current::ExecutorId;
+use crate::parts::current::{ExecutorId, polls_here};
 use crate::parts::forks::Forks;
 use crate::parts::injector::{Injector, Lanes};
-use crate::parts::inspect;
+#[cfg(feature = "inspect")]
+use crate::parts::long_polls;
 use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
 use crate::parts::spin::cores;
@@ -97,12 +99,12 @@ impl Shared {
             external_waiters: ExternalWaiters::default(),
             threads,
             waits_beneath: WaitsBeneath::default(),
-            records: inspect::Table::new(id),
+            records: inspect::Table::new(id.0.get(), polls_here),
             number: OnceLock::new(),
         });
         #[cfg(feature = "inspect")]
         if let Some(reports) = &pool.threads.config.long_polls {
-            pool.records.report(reports);
+            long_polls::add(id, pool.records.records(), reports);
         }
         pool
     }

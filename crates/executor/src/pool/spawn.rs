@@ -15,6 +15,7 @@ use std::future::Future;
 use terrace_local::task::{self, CoreRef, First, Runnable, Schedule, Task};
 use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
+use terrace_trace::inspect;
 
 use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task};
 use super::runner::{self, is_inside};
@@ -23,7 +24,6 @@ use super::shared::Shared;
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::injector::{Lane, Parcel};
-use crate::parts::inspect;
 use crate::tuned::SPAWN_BATCH;
 
 /// Evaluates `spawn`, in which a large `future` is in a box. A spawn function does this first, for the reason that `is_large` gives.

@@ -20,8 +20,9 @@ use super::life::Place;
 use super::shutdown::wait_for;
 use super::start::{change_workers, staying};
 use super::{stand_in, start, threadless, watch};
-use crate::parts::threads::Config;
-use crate::parts::threads::{Kind, Threads};
+#[cfg(feature = "inspect")]
+use crate::parts::long_polls;
+use crate::parts::threads::{Config, Kind, Threads};
 use crate::pool::shared::Shared;
 use crate::pool::{frames, look, schedule};
 
@@ -115,7 +116,7 @@ impl Pool {
         }
         threadless::unregister(shared);
         #[cfg(feature = "inspect")]
-        shared.records.end();
+        long_polls::end(shared.records.records());
         // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
         // use them.
         if !is_borrowed_by_poll(shared) {

@@ -10,16 +10,16 @@
 
 use std::time::Duration;
 
-use terrace_local::cells;
 use terrace_local::task::awaited;
+use terrace_local::{cells, thread_id};
 use terrace_park::Restricted;
 use terrace_sync::thread::{park, yield_now};
 use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
+use terrace_trace::inspect::{self, Began};
 
 use super::stand_in::{self, LastResort, Place};
 use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
-use crate::parts::inspect;
 use crate::parts::spin::{Asleep, spin};
 use crate::pool::fork::worker::{pause_forking, resume_forking};
 use crate::pool::frames;
@@ -251,7 +251,7 @@ fn sleep_on_worker(
     let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park();
-    worker.seat.asleep.begin();
+    worker.seat.asleep.set(Began::here(thread_id));
     let sleep = |scan: &Scan<'_, '_>| {
         let _asleep = Asleep::begin();
         let ended = pool.idle.wait_restricted(worker.index, scan, ready);

@@ -13,10 +13,12 @@ use std::time::Duration;
 
 use terrace_local::cells::give_back;
 use terrace_local::task::Runnable;
+use terrace_local::thread_id;
 use terrace_park::{Token, Woken};
 use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
 use terrace_thread::internal::has_tasks;
+use terrace_trace::inspect::Began;
 
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
@@ -380,6 +382,6 @@ pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     give_back();
     runner.settle();
     runner.rotation.sleeps();
-    runner.seat.asleep.begin();
+    runner.seat.asleep.set(Began::here(thread_id));
     Asleep::begin()
 }

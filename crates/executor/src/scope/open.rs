@@ -7,13 +7,14 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable};
+use terrace_local::{Payload, thread_id};
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
 use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
+use terrace_trace::inspect::{self, Began, Recorded};
 use terrace_trace::{Span, inside};
 
 use super::child::{Child, queued_call};
@@ -21,7 +22,6 @@ use super::push::push_spawned;
 use super::waiting::{Record, ScopeWait, count_driver};
 use crate::executor::Executor;
 use crate::parts::current::current;
-use crate::parts::inspect::{self, Caller, Recorded};
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::Slot;
 use crate::parts::waiters::Bomb;
@@ -64,7 +64,7 @@ struct ScopeShared<'p> {
     /// Whether a closure was spawned.
     has_calls: AtomicBool,
     /// Where it was opened.
-    caller: Caller,
+    opened: Began,
 }
 
 /// The slot that a scope has in its pool.
@@ -117,7 +117,7 @@ impl<'p> OpenScope<'p> {
                 lent: terrace_thread::internal::lend(),
                 slot: OnceLock::new(),
                 has_calls: AtomicBool::new(false),
-                caller: Caller::here(),
+                opened: Began::here(thread_id),
             },
             outer,
             waited: Cell::new(false),
@@ -195,7 +195,7 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
         // thread opens it.
         unsafe { slot.open(pool, self.kind, self.owner, waiter) };
-        slot.site.set(self.caller);
+        slot.opened.set(self.opened);
         Taken {
             slot: NonNull::from(slot),
             index,

@@ -387,7 +387,7 @@ mod tests {
             spawned_type("a::Settled<b::Core<X>, c::Poll<fn() -> u8>>"),
             "c::Poll<fn() -> u8>"
         );
-        let recorded = "terrace_executor::parts::inspect::on::Recorded<my::Thing<X>>";
+        let recorded = "terrace_trace::inspect::recorded::Recorded<my::Thing<X>>";
         assert_eq!(spawned_type(recorded), "my::Thing<X>");
         assert_eq!(spawned_type("my::Thing<X>"), "my::Thing<X>");
         assert_eq!(spawned_type("Box<"), "Box<");

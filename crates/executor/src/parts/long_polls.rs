@@ -10,10 +10,10 @@ use terrace_local::contain;
 use terrace_sync::thread::{self, Thread};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
+use terrace_trace::inspect::Records;
+use terrace_trace::report::Task;
 
-use super::shards::Shards;
-use crate::dump::report::Task;
-use crate::parts::current::ExecutorId;
+use super::current::ExecutorId;
 
 /// The thread looks no more often and no more seldom than this.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -133,7 +133,7 @@ impl Drop for Reports {
 #[derive(Clone)]
 struct Asks {
     executor: ExecutorId,
-    shards: Weak<Shards>,
+    records: Weak<Records>,
     reports: Weak<Reports>,
 }
 
@@ -148,11 +148,11 @@ terrace_sync::global! {
 }
 
 /// Adds a pool, and starts the thread if there is none. Where the system starts no thread, there are no reports.
-pub(super) fn add(executor: ExecutorId, shards: &Arc<Shards>, reports: &Arc<Reports>) {
+pub(crate) fn add(executor: ExecutorId, records: &Arc<Records>, reports: &Arc<Reports>) {
     let mut watcher = WATCHER.lock();
     watcher.pools.push(Asks {
         executor,
-        shards: Arc::downgrade(shards),
+        records: Arc::downgrade(records),
         reports: Arc::downgrade(reports),
     });
     match &watcher.thread {
@@ -164,8 +164,9 @@ pub(super) fn add(executor: ExecutorId, shards: &Arc<Shards>, reports: &Arc<Repo
     }
 }
 
-/// A pool has ended.
-pub(super) fn look_again() {
+/// The pool with these records ends: no report begins from now on.
+pub(crate) fn end(records: &Records) {
+    records.end();
     if let Some(thread) = &WATCHER.lock().thread {
         thread.unpark();
     }
@@ -191,16 +192,16 @@ fn watch() {
 
 impl Asks {
     fn still(&self) -> bool {
-        let shards = self.shards.upgrade();
-        shards.is_some_and(|shards| !shards.has_ended())
+        let records = self.records.upgrade();
+        records.is_some_and(|records| !records.has_ended())
     }
 
     /// Reports what there is to report; the limit.
     fn look(&self) -> Option<Duration> {
-        let (shards, reports) = (self.shards.upgrade()?, self.reports.upgrade()?);
+        let (records, reports) = (self.records.upgrade()?, self.reports.upgrade()?);
         let limit = reports.limit;
-        for task in shards.find(|record| record.report(limit)) {
-            if shards.has_ended() {
+        for task in records.long_polls(limit) {
+            if records.has_ended() {
                 return None;
             }
             let executor = self.executor;

@@ -4,13 +4,12 @@
 //! A span belongs to the subscriber of the thread that spawned the task. Events go to that of the thread which wakes: to the same one, in
 //! a program with one subscriber.
 
-use std::panic::Location;
+use core::panic::Location;
 
-use terrace_trace::timeline::spawned_type;
 use tracing::span::{Entered, Id};
 use tracing::{Span, trace, trace_span};
 
-use crate::parts::current::ExecutorId;
+use crate::timeline::spawned_type;
 
 /// The span of a task. Dropped, it closes.
 pub(super) struct TaskSpan(Span);
@@ -19,7 +18,7 @@ impl TaskSpan {
     /// Of a task that is being spawned. It bears the name of its future's type until it tells another one.
     pub(super) fn new(
         kind: &'static str,
-        executor: ExecutorId,
+        pool: u64,
         number: u64,
         future: &str,
         site: &'static Location<'static>,
@@ -30,7 +29,7 @@ impl TaskSpan {
             parent: None,
             "runtime.spawn",
             kind,
-            executor = executor.0.get(),
+            executor = pool,
             task.id = number,
             task.name = spawned_type(future),
             loc.file = site.file(),

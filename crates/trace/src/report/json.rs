@@ -1,8 +1,10 @@
 //! JSON, as much of it as a dump needs.
 
-use std::fmt::{self, Display, Write as _};
-use std::panic::Location;
-use std::time::Duration;
+use core::fmt::{self, Display, Write as _};
+use core::panic::Location;
+use core::time::Duration;
+use std::string::{String, ToString};
+use std::vec::Vec;
 
 /// A value that has a JSON form.
 pub(super) trait Json {
@@ -93,6 +95,7 @@ impl<T: Json> Json for Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec;
 
     fn json(value: &dyn Json) -> String {
         let mut out = String::new();

@@ -1,7 +1,10 @@
-//! What a dump says of a pool, as plain data.
+//! What a report says of a pool, as plain data.
 
-use std::panic::Location;
-use std::time::Duration;
+use core::panic::Location;
+use core::time::Duration;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
 
 use super::json::{Json, object};
 
@@ -10,8 +13,8 @@ macro_rules! report {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)+ })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub(crate) struct $name {
-            $($(#[$field_doc])* pub(crate) $field: $type,)+
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)+
         }
 
         impl Json for $name {
@@ -27,12 +30,12 @@ macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum $name {
+        pub enum $name {
             $($(#[$variant_doc])* $variant,)+
         }
 
         impl $name {
-            pub(crate) fn text(self) -> &'static str {
+            pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+
                 }
@@ -73,7 +76,6 @@ words! {
     }
     /// What a task does.
     State {
-        #[cfg_attr(not(feature = "inspect"), expect(dead_code, reason = "records tell it"))]
         Queued = "queued",
         Polled = "polled",
         Waits = "waits to be woken",
@@ -82,12 +84,12 @@ words! {
 
 impl Doing {
     /// Whether its thread is in the middle of something that is not a wait of the executor's.
-    pub(crate) fn is_awake(self) -> bool {
+    pub fn is_awake(self) -> bool {
         matches!(self, Self::Runs | Self::RunsOrSearches)
     }
 
     /// Whether its thread sleeps, in its loop or in a wait.
-    pub(crate) fn is_asleep(self) -> bool {
+    pub fn is_asleep(self) -> bool {
         !self.is_awake() && !matches!(self, Self::Searches | Self::Absent)
     }
 }
@@ -166,7 +168,7 @@ report! {
         slot: usize,
         /// The thread that opened it.
         waiter: String,
-        site: Option<String>,
+        site: Option<&'static Location<'static>>,
         /// For how long it is open.
         age: Option<Duration>,
     }
@@ -213,7 +215,7 @@ report! {
 
 impl Pool {
     /// Tasks in its queues.
-    pub(crate) fn queued(&self) -> usize {
+    pub fn queued(&self) -> usize {
         let own = self.workers.iter().map(|worker| worker.queued);
         let shared = self.injected + self.high + self.background;
         shared + own.sum::<usize>() + self.driver_rings.iter().sum::<usize>()
@@ -222,7 +224,7 @@ impl Pool {
 
 impl Worker {
     /// How a report names it.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let kind = if self.spare { "spare worker" } else { "worker" };
         match &self.thread {
             Some(thread) => format!("{kind} {} ({thread})", self.index),
@@ -233,7 +235,7 @@ impl Worker {
 
 impl Task {
     /// How a report names it: by its name, or by the type of its future.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let (number, site) = (self.number, self.site);
         let kind = if self.scope.is_some() {
             "child"

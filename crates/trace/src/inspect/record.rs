@@ -10,22 +10,21 @@
 //! A wake after a thread has taken the task and before its poll is lost to the word: it says that the task waits, while it is queued, until
 //! the next poll.
 
-use std::panic::Location;
-use std::task::{Wake, Waker};
-use std::time::Duration;
+use core::panic::Location;
+use core::task::Waker;
+use core::time::Duration;
+use std::string::String;
+use std::task::Wake;
 
-use terrace_local::TaskName;
-use terrace_local::asked::Answer;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use terrace_sync::report::patiently;
 use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, OnceLock};
 
 use super::spans::Wakes;
 use super::threads;
-use crate::dump::report::{State, Task};
-use crate::parts::current::{Current, ExecutorId, current};
-use crate::parts::patiently::patiently;
+use crate::report::{State, Task};
 
 const WOKEN: u32 = 1;
 const POLLED: u32 = 2;
@@ -33,17 +32,26 @@ const POLLED: u32 = 2;
 /// The waits that a poll can be in, by their number minus one.
 const WAITS: [&str; 3] = ["a scope", "a join", "block_on"];
 
+/// What the calling thread is to the pool with a number: the thread's own number, and which worker of the pool it is, if one.
+pub(super) type Here = fn(u64) -> (u64, Option<usize>);
+
+/// What a spawn says of a task, child or closure.
+pub(super) struct Spawned {
+    pub(super) number: u64,
+    pub(super) future: &'static str,
+    pub(super) site: &'static Location<'static>,
+    /// The address of the slot of the scope that it is a child of, or 0.
+    pub(super) scope: usize,
+    /// Whether it is a closure, which no waker wakes.
+    pub(super) is_call: bool,
+}
+
 /// What is known of one task, child or closure.
 pub(super) struct Record {
-    pub(super) number: u64,
-    future: &'static str,
-    site: &'static Location<'static>,
-    name: Answer,
-    /// The slot of the scope that it is a child of, or null; never followed.
-    scope: usize,
-    /// Whether it is a closure, which no waker wakes.
-    is_call: bool,
-    pool: ExecutorId,
+    pub(super) spawned: Spawned,
+    name: OnceLock<String>,
+    pool: u64,
+    here: Here,
     wakes: Wakes,
     born: Instant,
     state: AtomicU32,
@@ -103,23 +111,12 @@ impl Drop for TaskWaker {
 }
 
 impl Record {
-    pub(super) fn new(
-        number: u64,
-        pool: ExecutorId,
-        future: &'static str,
-        site: &'static Location<'static>,
-        scope: *const (),
-        is_call: bool,
-        wakes: Wakes,
-    ) -> Self {
+    pub(super) fn new(spawned: Spawned, pool: u64, here: Here, wakes: Wakes) -> Self {
         Self {
-            number,
-            future,
-            site,
-            name: Arc::new(OnceLock::new()),
-            scope: scope.addr(),
-            is_call,
+            spawned,
+            name: OnceLock::new(),
             pool,
+            here,
             wakes,
             born: Instant::now(),
             state: AtomicU32::new(WOKEN),
@@ -142,14 +139,14 @@ impl Record {
         now
     }
 
-    /// Where the name of the task goes, as long as it is not known.
-    pub(super) fn asks_name(&self) -> Option<Answer> {
-        self.name.get().is_none().then(|| Arc::clone(&self.name))
+    /// A future of this name is polled in its poll.
+    pub(super) fn is_named(&self, name: &str) {
+        self.name.get_or_init(|| name.into());
     }
 
     /// The name of the task, once it has told it.
     pub(super) fn name(&self) -> Option<&str> {
-        self.name.get().map(TaskName::name)
+        self.name.get().map(String::as_str)
     }
 
     /// A poll begins on this thread.
@@ -157,11 +154,9 @@ impl Record {
         // Ordering: Release pairs with the Acquire fence in `report`: who sees a word of this poll also sees that the one before has
         // ended.
         fence(Ordering::Release);
-        self.thread.store(threads::note(), Ordering::Relaxed);
-        let place = current().filter(|place| place.executor() == self.pool);
-        let worker = place
-            .map(|place| place.worker())
-            .filter(|worker| *worker < Current::FIRST_DRIVER);
+        let (thread, worker) = (self.here)(self.pool);
+        threads::note(thread);
+        self.thread.store(thread, Ordering::Relaxed);
         self.worker
             .store(worker.map_or(0, |worker| worker + 1), Ordering::Relaxed);
         let polls = self.polls.load(Ordering::Relaxed);
@@ -236,7 +231,7 @@ impl Record {
         self.born.elapsed().saturating_sub(changed)
     }
 
-    /// What a report sees. `slot` says which scope has the slot with this address, and `thread` how the report names a thread.
+    /// What a report sees. `slot` and `thread` as in [`Table::look`](super::Table::look).
     pub(super) fn look(
         &self,
         slot: impl Fn(usize) -> Option<usize>,
@@ -254,16 +249,16 @@ impl Record {
             Some(clones.max(self.wakers.load(Ordering::Relaxed)))
         };
         Task {
-            number: self.number,
-            future: self.future,
-            site: self.site,
-            name: self.name().map(ToOwned::to_owned),
-            scope: slot(self.scope),
+            number: self.spawned.number,
+            future: self.spawned.future,
+            site: self.spawned.site,
+            name: self.name().map(String::from),
+            scope: slot(self.spawned.scope),
             state,
             since: self.since(),
             age: self.born.elapsed(),
             polls,
-            wakers: if self.is_call || polls == 0 {
+            wakers: if self.spawned.is_call || polls == 0 {
                 None
             } else {
                 wakers()
@@ -277,7 +272,7 @@ impl Record {
                 }
                 State::Queued | State::Waits => None,
             },
-            here: state == State::Polled && id == terrace_thread::id().get(),
+            here: state == State::Polled && id == (self.here)(self.pool).0,
         }
     }
 }

@@ -1,21 +1,8 @@
-//! What a pool, or all pools of the process, look like at one moment, and what may be stuck there.
-//!
-//! | file       | has                                              |
-//! |------------|--------------------------------------------------|
-//! | `report`   | the data, which `pool::look` fills in            |
-//! | `suspects` | which of it may be the reason that nothing moves |
-//! | `text`     | the text, its suspects first                     |
-//! | `json`     | the JSON                                         |
-
-mod json;
-pub(crate) mod report;
-mod suspects;
-mod text;
+//! What a program that hangs says of itself: `pool::look` fills it in, and `terrace_trace::report` writes it.
 
 use std::fmt;
 
-use report::Pool;
-pub(crate) use text::count;
+use terrace_trace::report::{Pool, Report};
 
 /// What one pool, or all pools of the process, look like at one moment. [`Executor::dump`](crate::Executor::dump) and
 /// [`dump_all`](crate::dump_all) take it.
@@ -42,56 +29,38 @@ pub(crate) use text::count;
 /// # drop(task);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Dump {
-    suspects: Vec<String>,
-    pools: Vec<Pool>,
-    /// Whether there may be pools that are not shown: their list was locked.
-    partial: bool,
-}
+pub struct Dump(Report);
 
 impl Dump {
+    /// Of these pools; `partial` if there may be others.
     pub(crate) fn new(pools: Vec<Pool>, partial: bool) -> Self {
-        let suspects = suspects::of(&pools);
-        Self {
-            suspects,
-            pools,
-            partial,
-        }
+        Self(Report::new(pools, partial))
     }
 
     /// What may keep the program from going on, the likeliest first, each in one line without a line break. Empty if nothing looks
     /// stuck.
     #[must_use]
     pub fn suspects(&self) -> &[String] {
-        &self.suspects
+        self.0.suspects()
     }
 
     /// The whole dump as one line of JSON: an object with `suspects`, `pools` and `partial`. Times are in seconds. What is not known
     /// is `null`.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = String::new();
-        json::object(
-            &mut out,
-            &[
-                ("suspects", &self.suspects),
-                ("pools", &self.pools),
-                ("partial", &self.partial),
-            ],
-        );
-        out
+        self.0.to_json()
     }
 }
 
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::write(f, &self.suspects, &self.pools, self.partial)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
 /// The same text as `Display`, so that a failed `unwrap` shows it.
 impl fmt::Debug for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        fmt::Display::fmt(&self.0, f)
     }
 }

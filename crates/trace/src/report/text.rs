@@ -1,9 +1,11 @@
 //! The text of a dump.
 
-use std::fmt::{Formatter, Result};
-use std::time::Duration;
+use core::fmt::{Formatter, Result};
+use core::time::Duration;
+use std::format;
+use std::string::String;
 
-use super::report::{Pool, Scope, State, Task, Worker};
+use super::data::{Pool, Scope, State, Task, Worker};
 
 /// So many suspects at most are shown, so that they are all in the first ten lines.
 const SUSPECTS: usize = 8;
@@ -16,7 +18,7 @@ pub(super) fn time(time: Duration) -> String {
 }
 
 /// A number of things.
-pub(crate) fn count(number: usize, thing: &str) -> String {
+pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
         _ => format!("{number} {thing}s"),

@@ -7,10 +7,14 @@
 //! 5. tasks that wait, those that have waited longest first
 //! 6. polls that are in a wait of the executor's
 
-use std::time::Duration;
+use core::time::Duration;
+use std::borrow::ToOwned;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
 
-use super::report::{Doing, Phase, Pool, Scope, State, Task, Worker};
-use super::text::{count, time};
+use super::data::{Doing, Phase, Pool, Scope, State, Task, Worker};
+use super::text::{count, innermost, time};
 
 /// A poll of less than this is not worth a word, nor is a wait.
 const LONG: Duration = Duration::from_millis(1);
@@ -88,7 +92,7 @@ fn behaviour(worker: &Worker) -> String {
 /// Busy workers of which no record says what they poll.
 fn workers(pool: &Pool, suspects: &mut Vec<String>) {
     for worker in &pool.workers {
-        let recorded = super::text::innermost(pool, worker.index).is_some();
+        let recorded = innermost(pool, worker.index).is_some();
         if worker.here || recorded || !worker.doing.is_awake() {
             continue;
         }
