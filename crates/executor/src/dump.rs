@@ -29,38 +29,42 @@ use terrace_trace::report::{Pool, Report};
 /// # drop(task);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Dump(Report);
+pub struct Dump {
+    report: Report,
+}
 
 impl Dump {
     /// Of these pools; `partial` if there may be others.
     pub(crate) fn new(pools: Vec<Pool>, partial: bool) -> Self {
-        Self(Report::new(pools, partial))
+        Self {
+            report: Report::new(pools, partial),
+        }
     }
 
     /// What may keep the program from going on, the likeliest first, each in one line without a line break. Empty if nothing looks
     /// stuck.
     #[must_use]
     pub fn suspects(&self) -> &[String] {
-        self.0.suspects()
+        self.report.suspects()
     }
 
     /// The whole dump as one line of JSON: an object with `suspects`, `pools` and `partial`. Times are in seconds. What is not known
     /// is `null`.
     #[must_use]
     pub fn to_json(&self) -> String {
-        self.0.to_json()
+        self.report.to_json()
     }
 }
 
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.report, f)
     }
 }
 
 /// The same text as `Display`, so that a failed `unwrap` shows it.
 impl fmt::Debug for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.report, f)
     }
 }
