@@ -118,8 +118,9 @@ impl Executor<'static> {
 
 impl<'a> Executor<'a> {
     terrace_sync::const_fn! {
-        /// An executor without worker threads: it runs tasks where a thread drives it, or waits for one of its tasks in
-        /// [`block_on`](fn@crate::block_on). [`Builder`](crate::Builder) makes one with workers.
+        /// An executor without worker threads: it runs tasks where a thread drives it, by [`run`](Self::run), [`tick`](Self::tick) or
+        /// [`try_tick`](Self::try_tick). A thread that waits for a task in [`block_on`](fn@crate::block_on) does not.
+        /// [`Builder`](crate::Builder) makes one with workers, or one without that waiting threads drive, too.
         ///
         /// # Examples
         ///

@@ -117,6 +117,24 @@ fn a_bare_executor_gets_workers() {
 }
 
 /// No task is lost and none hangs while workers come and go at random, also down to none and from within tasks.
+/// From then on threads that wait run its tasks, also one that waited before.
+#[test]
+fn a_bare_executor_is_given_no_workers() {
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    on_own_thread(|| {
+        let (future, wake) = signal();
+        let task = EXECUTOR.spawn(async move {
+            wake.set();
+            1
+        });
+        let waits = thread::spawn(move || block_on(future));
+        EXECUTOR.set_workers(0).unwrap();
+        waits.join().unwrap();
+        assert_eq!(block_on(task), 1);
+        assert_eq!(block_on(EXECUTOR.spawn(async { 2 })), 2);
+    });
+}
+
 #[test]
 fn random_resizes_lose_nothing() {
     on_own_thread(|| {

@@ -48,6 +48,26 @@ fn a_name_resizes() {
     });
 }
 
+/// The thread that is named is a spare.
+#[test]
+fn a_spares_name_resizes() {
+    in_own_process("a_spares_name_resizes", || {
+        let executor = start(move |own, index| {
+            if index > 0 && own.workers() == 1 {
+                own.set_workers(3).unwrap();
+            }
+            format!("named {index}")
+        });
+        executor.set_workers(1).unwrap();
+        // The only worker waits, so that a spare comes.
+        let inner = executor.spawn(async { block_on(executor.spawn(async { 1 })) });
+        assert_eq!(block_on(inner), 1);
+        assert_eq!(executor.workers(), 3);
+        assert!(executor.threads() >= 3, "{executor:?}");
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
+    });
+}
+
 #[test]
 fn a_name_waits_for_the_pool() {
     in_own_process("a_name_waits_for_the_pool", || {

@@ -27,6 +27,9 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
             }
             // A drain whose time was over may have asked before.
             pool.threads.drain(false);
+        } else if pool.workers() == 0 && !pool.holders.is_closing() {
+            // It may never have had any.
+            threadless::register(pool);
         }
         Some(wanted)
     });
@@ -146,7 +149,11 @@ pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
     let wanted = |_: &[Thread]| !pool.holders.is_closing();
     pool.threads.config.spares
         && !is_naming(pool)
-        && matches!(start_thread(pool, Kind::Spare, wanted), Ok(true))
+        && start_thread(pool, Kind::Spare, wanted).is_ok_and(|started| {
+            // The function that names threads may have asked for more workers. If the system starts none, the pool keeps those it has.
+            let _started = start_missing(pool, pool.workers());
+            started
+        })
 }
 
 /// Starts a thread, if it is still `wanted` when its name is known; true if it was.
