@@ -75,8 +75,7 @@ impl Block {
     #[must_use]
     pub fn lend(this: &Arc<Self>, child: usize) -> ManuallyDrop<Waker> {
         debug_assert!(child < CHILDREN);
-        let block: *const Self = &raw const **this;
-        let data = block.map_addr(|address| address | child).cast();
+        let data = Arc::as_ptr(this).map_addr(|address| address | child).cast();
         // SAFETY: the functions of the table keep the contract of `RawWaker`. The waker is not dropped, so it gives no
         // reference back.
         ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) })
