@@ -118,6 +118,7 @@ table! {
         values_come_as_children_end
         the_first_error_cancels_the_rest
         the_first_panic_cancels_the_rest [UNWINDS]
+        a_failure_behind_a_pending_poll
         cancel_waits_for_the_end
         a_dropped_group_cancels_its_children
         a_group_is_forgotten
@@ -125,6 +126,7 @@ table! {
     }
     task_set {
         each_task_has_a_result [UNWINDS]
+        aborts_and_looks_of_a_waiting_task
         a_set_is_dropped
         an_abort_from_elsewhere
         a_task_knows_its_id

@@ -1,7 +1,7 @@
 //! Groups of tasks: children that end together.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 
 use terrace_local::{Spawn, Task, TaskGroup};
 use terrace_sync::Arc;
@@ -72,6 +72,25 @@ pub(crate) fn values_come_as_children_end<K: Kind>(kind: K, tracker: &Tracker) {
     assert!(seen.iter().all(|seen| *seen) && group.is_empty());
 }
 
+/// A child fails at its spawn, after a poll of its group that was pending: the group ends.
+pub(crate) fn a_failure_behind_a_pending_poll<K: Kind>(kind: K, _tracker: &Tracker) {
+    let mut group = group::<K, (), u32>(&kind);
+    let task = kind.handle().spawn(async move {
+        group.spawn(pending());
+        let mut failed = false;
+        poll_fn(|context| {
+            let next = pin!(group.next()).poll(context);
+            if next.is_pending() && !std::mem::replace(&mut failed, true) {
+                group.spawn_eager(async { Err(7) });
+            }
+            next
+        })
+        .await
+    });
+    let end = wait(&kind, task.expect("the executor is there"));
+    assert_eq!(end, Some(Err(7)));
+}
+
 /// Children that never end by themselves, of a group that a further child ends.
 fn restless<K: Kind, T: Send + 'static, E: Send + 'static>(
     group: &mut Group<K, T, E>,
@@ -84,7 +103,7 @@ fn restless<K: Kind, T: Send + 'static, E: Send + 'static>(
             loop {
                 yields(1).await;
                 if n % 2 == 0 {
-                    std::future::pending::<()>().await;
+                    pending::<()>().await;
                 }
             }
         };

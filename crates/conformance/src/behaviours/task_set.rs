@@ -1,6 +1,9 @@
 //! Sets of tasks: results as they come, aborts, and ids.
 
-use terrace_local::{TaskId, TaskSet, abortable};
+use std::future::{pending, poll_fn};
+use std::task::Poll;
+
+use terrace_local::{TaskError, TaskId, TaskSet, abortable};
 
 use super::group::By;
 use crate::kind::{Handle, Kind};
@@ -32,7 +35,7 @@ pub(crate) fn each_task_has_a_result<K: Kind>(kind: K, tracker: &Tracker) {
         let inside = tracker.token();
         async move {
             let _inside = inside;
-            std::future::pending().await
+            pending().await
         }
     });
     assert!(set.abort(aborted));
@@ -56,6 +59,43 @@ pub(crate) fn each_task_has_a_result<K: Kind>(kind: K, tracker: &Tracker) {
     assert!(wait(&kind, set.join_next()).is_none());
 }
 
+type Next<T> = Option<(usize, Result<T, TaskError>)>;
+
+/// Waits for a result. The waiting task calls `then` behind its first poll that was pending.
+async fn next_after<S, T>(
+    set: &mut TaskSet<S, T>,
+    then: impl FnOnce(&mut TaskSet<S, T>) -> Next<T>,
+) -> Result<T, TaskError> {
+    let mut then = Some(then);
+    let next = poll_fn(|context| match set.poll_join_next(context) {
+        Poll::Pending => {
+            let found = then.take().and_then(|then| then(set));
+            found.map_or(Poll::Pending, |found| Poll::Ready(Some(found)))
+        }
+        next => next,
+    });
+    next.await.expect("a task is left").1
+}
+
+/// A task that waits for its set aborts a task, and looks for results. Neither takes its wake.
+pub(crate) fn aborts_and_looks_of_a_waiting_task<K: Kind>(kind: K, _tracker: &Tracker) {
+    let mut set = set::<K, ()>(&kind);
+    let task = kind.handle().spawn(async move {
+        let aborted = set.spawn(pending());
+        let abort = |set: &mut Set<K, ()>| {
+            set.abort(aborted);
+            None
+        };
+        let end = next_after(&mut set, abort).await;
+        assert!(end.unwrap_err().is_cancelled());
+        let aborted = set.spawn(pending());
+        set.abort(aborted);
+        let end = next_after(&mut set, TaskSet::try_join_next).await;
+        assert!(end.unwrap_err().is_cancelled());
+    });
+    wait(&kind, task.expect("the executor is there"));
+}
+
 /// A set that is dropped aborts its tasks.
 pub(crate) fn a_set_is_dropped<K: Kind>(kind: K, tracker: &Tracker) {
     let mut set = set::<K, ()>(&kind);
@@ -64,7 +104,7 @@ pub(crate) fn a_set_is_dropped<K: Kind>(kind: K, tracker: &Tracker) {
         let task = async move {
             let _inside = inside;
             yields(n % 3).await;
-            std::future::pending().await
+            pending().await
         };
         match n % 2 {
             0 => set.spawn(task),
@@ -80,7 +120,7 @@ pub(crate) fn an_abort_from_elsewhere<K: Kind>(kind: K, tracker: &Tracker) {
     let inside = tracker.token();
     let (future, handle) = abortable(async move {
         let _inside = inside;
-        std::future::pending::<()>().await
+        pending::<()>().await
     });
     let task = kind.handle().spawn(future).expect("the executor is there");
     until(&kind, || tracker.live() == 1);

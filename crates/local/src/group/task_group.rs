@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 use super::spawn::Spawn;
 use super::tasks::{End, Owner, Shield, Slot, Tasks};
@@ -271,7 +271,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// A child that was just spawned, and perhaps polled. Returns its number.
     #[inline]
     fn push(&mut self, mut task: FallibleTask<Result<T, E>>, shield: Shield) -> usize {
-        match task.take_finished() {
+        match task.take_finished(&mut Context::from_waker(Waker::noop())) {
             Some(Some(Ok(Ok(value)))) => {
                 let number = self.tasks.end();
                 self.tasks.slots.push_back(Slot::Done(value));

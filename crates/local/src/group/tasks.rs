@@ -95,7 +95,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             while woken != 0 {
                 let child = woken.trailing_zeros() as usize;
                 woken &= woken - 1;
-                self.poll_slot(block * CHILDREN + child);
+                self.poll_slot(block * CHILDREN + child, FallibleTask::poll_result);
             }
         }
     }
@@ -109,37 +109,43 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         }
         while self.armed < self.end() {
             let slot = self.armed - self.first;
+            self.take_finished(slot);
             // What has ended needs no block.
-            if !self.take_finished(slot) {
+            if matches!(self.slots[slot], Slot::Running(..)) {
                 while self.blocks.len() <= slot / CHILDREN {
                     self.blocks.push_back(Block::new(waker.clone()));
                 }
-                self.poll_slot(slot);
+                self.poll_slot(slot, FallibleTask::poll_result);
             }
             self.armed += 1;
         }
     }
 
-    fn poll_slot(&mut self, slot: usize) {
+    /// Polls a running task by `poll`, with the waker of its block if it has one: a poll replaces the waker that the last one left.
+    /// False if no task runs in the slot.
+    fn poll_slot(
+        &mut self,
+        slot: usize,
+        poll: impl FnOnce(&mut FallibleTask<T>, &mut Context<'_>) -> Poll<End<T>>,
+    ) -> bool {
         let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
-            return;
-        };
-        let waker = Block::lend(&self.blocks[slot / CHILDREN], slot % CHILDREN);
-        if let Poll::Ready(end) = task.poll_result(&mut Context::from_waker(&waker)) {
-            self.settle(slot, end);
-        }
-    }
-
-    /// Looks whether a task has ended, without a waker. False if it goes on.
-    pub(super) fn take_finished(&mut self, slot: usize) -> bool {
-        let Slot::Running(task, _) = &mut self.slots[slot] else {
-            return true;
-        };
-        let Some(end) = task.take_finished() else {
             return false;
         };
-        self.settle(slot, end);
+        let block = self.blocks.get(slot / CHILDREN);
+        let lent = block.map(|block| Block::lend(block, slot % CHILDREN));
+        let waker = lent.as_deref().unwrap_or(Waker::noop());
+        if let Poll::Ready(end) = poll(task, &mut Context::from_waker(waker)) {
+            self.settle(slot, end);
+        }
         true
+    }
+
+    /// Looks whether a task has ended. Leaves no waker but that of the last look.
+    pub(super) fn take_finished(&mut self, slot: usize) {
+        self.poll_slot(slot, |task, context| {
+            task.take_finished(context)
+                .map_or(Poll::Pending, Poll::Ready)
+        });
     }
 
     /// A running task has ended.
@@ -151,15 +157,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     /// Cancels a running task. False if there is none in the slot.
     pub(super) fn cancel(&mut self, slot: usize) -> bool {
-        let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
-            return false;
-        };
-        if let Poll::Ready(end) = task.begin_cancel() {
-            self.settle(slot, end);
-        }
-        // The cancellation leaves no waker of this list.
-        self.armed = self.first;
-        true
+        self.poll_slot(slot, FallibleTask::begin_cancel)
     }
 
     /// Forgets whole blocks in front whose tasks are gone. So a list to which its owner adds tasks without end stays small.

@@ -17,7 +17,7 @@ use core::mem::ManuallyDrop;
 use core::num::NonZeroUsize;
 use core::pin::Pin;
 use core::ptr::{NonNull, without_provenance_mut};
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 
 #[cfg(feature = "std")]
 use super::awaited;
@@ -241,9 +241,8 @@ impl<T> Either<T> {
         }
     }
 
-    /// Cancels the task, and polls for the end with a waker that does nothing. The handle stays.
-    pub(super) fn begin_cancel(&mut self) -> Poll<Option<Outcome<T>>> {
-        let context = &mut Context::from_waker(Waker::noop());
+    /// Cancels the task, and polls for the end. The handle stays.
+    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         if !matches!(self.kind(), Kind::Shared) {
             self.cancel_local();
             return self.poll_end(context);

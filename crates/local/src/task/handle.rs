@@ -204,16 +204,20 @@ impl<T, M> FallibleTask<T, M> {
         outcome.map(|outcome| deliver(outcome.into_result()))
     }
 
-    /// The result or the panic of a task that has ended; within it `None` if the task was cancelled.
+    /// The result or the panic of a task that has ended; within it `None` if the task was cancelled. Leaves the waker of `context` with
+    /// a task whose future is still to be dropped, and with no other.
     #[inline]
-    pub(crate) fn take_finished(&mut self) -> Option<Option<Result<T, Payload>>> {
+    pub(crate) fn take_finished(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Option<Option<Result<T, Payload>>> {
         if let Some(outcome) = self.task.take_fresh() {
             return Some(Some(outcome.into_result()));
         }
         if !self.is_finished() {
             return None;
         }
-        match self.poll_result(&mut Context::from_waker(Waker::noop())) {
+        match self.poll_result(context) {
             Poll::Ready(end) => Some(end),
             // The task is cancelled, and its executor has not dropped the future yet.
             Poll::Pending => None,
@@ -232,8 +236,11 @@ impl<T, M> FallibleTask<T, M> {
     }
 
     /// Cancels the task. [`poll_result`](Self::poll_result) says when its future has been dropped.
-    pub(crate) fn begin_cancel(&mut self) -> Poll<Option<Result<T, Payload>>> {
-        let end = self.task.begin_cancel();
+    pub(crate) fn begin_cancel(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<T, Payload>>> {
+        let end = self.task.begin_cancel(context);
         end.map(|outcome| outcome.map(Outcome::into_result))
     }
 
@@ -271,7 +278,8 @@ impl<T, M> FallibleTask<T, M> {
     /// ```
     #[inline]
     pub fn try_take(&mut self) -> Option<T> {
-        self.take_finished().flatten().map(deliver)
+        let end = self.take_finished(&mut Context::from_waker(Waker::noop()));
+        end.flatten().map(deliver)
     }
 }
 
