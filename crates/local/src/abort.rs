@@ -23,7 +23,7 @@ struct Shared(Mutex<State>);
 #[derive(Default)]
 struct State {
     aborted: bool,
-    /// Of the last poll that was pending.
+    /// Of the last poll that was pending, until the future is dropped.
     waker: Option<Waker>,
 }
 
@@ -67,6 +67,14 @@ pin_project! {
         #[pin]
         future: Option<F>,
         shared: Arc<Shared>,
+    }
+
+    impl<F> PinnedDrop for Abortable<F> {
+        fn drop(this: Pin<&mut Self>) {
+            // Dropped outside of the lock: wakers are users' code.
+            let waker = this.shared.0.lock().waker.take();
+            drop(waker);
+        }
     }
 }
 
@@ -124,7 +132,8 @@ impl<F> fmt::Debug for Abortable<F> {
     }
 }
 
-/// Aborts the future that it was made with. `Send`, `Sync` and `Clone`; it keeps no task and no executor alive.
+/// Aborts the future that it was made with. `Send`, `Sync` and `Clone`; it keeps no executor alive, and no
+/// task whose future has been dropped.
 ///
 /// # Examples
 ///

@@ -42,8 +42,8 @@ impl TaskName {
         self.site
     }
 
-    /// The name of the task that the current thread polls; `None` if it has none, or the thread polls no task. A copy: a name that is
-    /// no literal costs an allocation.
+    /// The name of the innermost [`named`] future that the current thread polls; `None` if it polls none. A task without a name that the
+    /// thread polls inside of a named one has that one's. A copy: a name that is no literal costs an allocation.
     #[must_use]
     pub fn current() -> Option<Self> {
         let name = replace(None);

@@ -225,6 +225,15 @@ fn an_abort_reaches_a_future_in_each_state() {
 }
 
 #[test]
+fn a_handle_keeps_no_waker_of_a_dropped_future() {
+    let _watchdog = watchdog();
+    let wakes = Wakes::new();
+    let (future, _handle) = abortable(pending::<()>());
+    assert!(wakes.poll(pin!(future)).is_pending());
+    assert_eq!(std::sync::Arc::strong_count(&wakes), 1);
+}
+
+#[test]
 fn an_abortable_future_polled_after_its_end_panics() {
     let _watchdog = watchdog();
     let (future, _handle) = abortable(async {});
