@@ -146,6 +146,44 @@ fn aborts_by_number() {
     assert!(executor.is_empty());
 }
 
+/// A task that waits spawns another one into its set: it is woken for that one's end, too.
+#[test]
+fn a_spawn_behind_a_pending_poll_wakes() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut set: Set<'_, u32> = TaskSet::new(&executor);
+    set.spawn(pending());
+    for eager in [false, true] {
+        let mut spawned = false;
+        let waits = poll_fn(|context| {
+            let next = set.poll_join_next(context);
+            if !std::mem::replace(&mut spawned, true) {
+                assert!(next.is_pending());
+                match eager {
+                    true => set.spawn_eager(async { 7 }),
+                    false => set.spawn(async { 7 }),
+                };
+            }
+            next
+        });
+        let wakes = Wakes::new();
+        let mut waits = pin!(waits);
+        assert!(wakes.poll(waits.as_mut()).is_pending());
+        executor.run_until_stalled();
+        assert_eq!(wakes.count(), 1);
+        let Poll::Ready(Some((_, Ok(7)))) = wakes.poll(waits) else {
+            panic!("the new task has ended");
+        };
+    }
+    // Nothing waits any more.
+    let wakes = Wakes::new();
+    set.spawn(async { 8 });
+    executor.run_until_stalled();
+    assert!(wakes.poll(pin!(set.join_next())).is_ready());
+    set.spawn(async { 9 });
+    assert_eq!(wakes.count(), 0);
+}
+
 #[test]
 fn a_shutdown_waits_for_the_futures_to_be_dropped() {
     let _watchdog = watchdog();

@@ -258,7 +258,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
     {
         // The slot comes first: nothing that can fail lies between the child's first poll and its place in the group.
-        self.tasks.slots.reserve(1);
+        self.tasks.make_room();
         if self.tasks.owner.ends {
             let number = self.tasks.end();
             self.tasks.slots.push_back(Slot::Gone);
@@ -359,6 +359,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         }
         let all = self.poll(context);
         if let Some(done) = self.next_done() {
+            self.tasks.waits = false;
             return Poll::Ready(Some(Ok(done)));
         }
         if all.is_pending() {
@@ -383,6 +384,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
             self.tasks.look(context.waker());
             // Children that a failure has cancelled are to be polled again.
             if !self.cancel_if_failed() && self.tasks.running > 0 {
+                self.tasks.waits = true;
                 return Poll::Pending;
             }
         }

@@ -155,7 +155,7 @@ impl<S, T> TaskSet<S, T> {
         S: Spawn<F>,
     {
         // The slot comes first: nothing that can fail lies between the spawn and the task's place in the set.
-        self.tasks.slots.reserve(1);
+        self.tasks.make_room();
         let task = self.spawner.spawn_task(future);
         self.tasks.push(task.fallible(), Shield::No)
     }
@@ -179,7 +179,7 @@ impl<S, T> TaskSet<S, T> {
         F: Future<Output = T>,
         S: Spawn<F>,
     {
-        self.tasks.slots.reserve(1);
+        self.tasks.make_room();
         let task = self.spawner.spawn_task_eager(future);
         self.tasks.push(task.fallible(), Shield::No)
     }
@@ -192,7 +192,8 @@ impl<S, T> TaskSet<S, T> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
 
-    /// As [`join_next`](Self::join_next), by a poll.
+    /// As [`join_next`](Self::join_next), by a poll. After a pending one, an abort or a spawn takes no wake away: the waiting task is
+    /// also woken for the end of an aborted task, and by a spawn, to poll the new task's end.
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -201,10 +202,12 @@ impl<S, T> TaskSet<S, T> {
             self.tasks.look(context.waker());
             self.tasks.forget_gone();
         }
-        match self.tasks.owner.0.pop_front() {
-            None if self.tasks.running > 0 => Poll::Pending,
-            next => Poll::Ready(next),
+        let next = self.tasks.owner.0.pop_front();
+        self.tasks.waits = next.is_none() && self.tasks.running > 0;
+        if self.tasks.waits {
+            return Poll::Pending;
         }
+        Poll::Ready(next)
     }
 
     /// The result of a task that has ended, if there is one. Does not wait, and leaves no waker.

@@ -49,6 +49,8 @@ pub(super) struct Tasks<T, D, O> {
     pub(super) first: usize,
     /// Running slots.
     pub(super) running: usize,
+    /// Whether the owner's task waits: the last poll was pending.
+    pub(super) waits: bool,
     /// Tasks below this number have been polled with the wakers of the blocks.
     armed: usize,
     /// One for each `CHILDREN` slots, up to the last task that a poll has found running.
@@ -62,6 +64,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             slots: VecDeque::new(),
             first: 0,
             running: 0,
+            waits: false,
             armed: 0,
             blocks: VecDeque::new(),
         }
@@ -71,6 +74,22 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     #[inline]
     pub(super) fn end(&self) -> usize {
         self.first + self.slots.len()
+    }
+
+    /// Makes room for a task that the caller is about to spawn. Wakes an owner's task that waits: it has not polled the new one.
+    #[inline]
+    pub(super) fn make_room(&mut self) {
+        self.slots.reserve(1);
+        if core::mem::take(&mut self.waits) {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        if let Some(block) = self.blocks.front() {
+            block.waker().wake_by_ref();
+        }
     }
 
     /// Adds a task; its number. The caller has made room for it before it spawned it, so that this cannot fail.

@@ -4,7 +4,7 @@ mod ends;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -122,6 +122,33 @@ fn values_come_as_children_end() {
         assert_eq!(group.next().await, None);
         assert!(group.is_empty());
     });
+}
+
+/// A task that has waited spawns another child in the same poll: it is woken for that one's value, too.
+#[test]
+fn a_spawn_behind_a_pending_poll_wakes() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut group = Group::<u32>::new(&executor);
+    group.spawn_eager(pending());
+    for eager in [false, true] {
+        let wakes = Wakes::new();
+        assert!(poll_with(pin!(group.next()), &wakes.waker()).is_pending());
+        let number = match eager {
+            true => group.spawn_eager(ready(Ok(7))),
+            false => group.spawn(ready(Ok(7))),
+        };
+        executor.run_until_stalled();
+        assert_eq!(wakes.count(), 1);
+        let next = poll_with(pin!(group.next()), &wakes.waker());
+        assert_eq!(next, Poll::Ready(Some(Ok((number, 7)))));
+    }
+    let wakes = Wakes::new();
+    group.spawn_eager(ready(Ok(8)));
+    let next = poll_with(pin!(group.next()), &wakes.waker());
+    assert_eq!(next, Poll::Ready(Some(Ok((3, 8)))));
+    group.spawn(ready(Ok(9)));
+    assert_eq!(wakes.count(), 0, "nothing waits");
 }
 
 /// A task adds children to its group without end, and takes their values: the group keeps the running children alone.
