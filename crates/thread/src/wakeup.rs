@@ -15,6 +15,7 @@
 //!          else unpark; f; next -> notify that one; else the hook, if there is one
 //! unbind:  the thread no longer sleeps as a worker; bound off; F; it looks at everything before it sleeps on its parker
 //! follow:  next := the new one; the thread fences and looks at everything before it sleeps as the worker
+//! hook:    the thread sets it; F; it looks at everything
 //! ```
 //!
 //! One of the two fences comes first. If it is the notifier's, the thread sees the item after its own. If it is the
@@ -98,12 +99,15 @@ impl<N: Notify> Wakeup<N> {
         self.next.get().map(|next| &**next)
     }
 
-    /// Sets the hook.
+    /// Sets the hook. The thread itself calls this, and looks at everything afterwards.
     ///
     /// # Errors
     /// Gives it back if there is one already.
     pub fn set_hook(&self, hook: N) -> Result<(), N> {
-        self.hook.set(hook)
+        self.hook.set(hook)?;
+        // Pairs with the fence between an item and its `notify`: the notifier finds the hook, or the thread the item.
+        heavy();
+        Ok(())
     }
 
     /// Wakes the thread where it sleeps. Runs no users' code.

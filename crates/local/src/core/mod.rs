@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
 
-use terrace_sync::OnceLock;
 use terrace_sync::unmodelled::Weak;
+use terrace_sync::{OnceLock, heavy};
 
 use self::eager::{A_TURN, Depth, Entered};
 pub use self::metrics::LocalMetrics;
@@ -190,6 +190,8 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
     pub(crate) fn set_on_ready(self, hook: impl Fn() + Send + Sync + 'static) {
         self.set_hook(hook);
         self.depth.set_on_ready();
+        // Pairs with the fence of a remote push, before its look for the hook: the push finds the hook, or this thread the item.
+        heavy();
         self.notify();
     }
 
