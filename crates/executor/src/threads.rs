@@ -44,8 +44,9 @@ impl Executor<'static> {
     ///
     /// A worker may call it: in a task, a hook, or a destructor. The call then does not wait for the current thread,
     /// which ends when its task's poll has ended. Nor does it wait for threads that are themselves inside a call of
-    /// `shutdown`, of any executor: they would wait for this one. Without a limit the worker waits as it does in
-    /// [`block_on`](fn@crate::block_on). A thread that blocks on the handle of the caller's task cannot end before that
+    /// `shutdown`, of any executor: they would wait for this one. Without a limit any thread waits as it does in
+    /// [`block_on`](fn@crate::block_on).
+    /// The limit is for tasks: when all threads have run their last one, the call waits for destructors of their thread-locals in any case. A thread that blocks on the handle of the caller's task cannot end before that
     /// task: such a task passes a limit.
     /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
     /// waits for threads that are inside a drop.
@@ -143,7 +144,8 @@ impl Executor<'_> {
     }
 
     /// Waits until every task has ended, also those that wait to be woken; blocks for at most `limit`, or as long as it takes. The
-    /// executor goes on, and threads may spawn onto it all the time. If it has no workers, the caller runs its tasks.
+    /// executor goes on, and threads may spawn onto it all the time. If it has no workers, the caller runs its tasks. Without a limit the
+    /// thread waits as it does in [`block_on`](fn@crate::block_on).
     ///
     /// A task has ended when its future has been dropped; its handle may say so a moment later. A task that never ends keeps this
     /// waiting: detached loops, for example. With a limit of zero it looks once.
@@ -153,7 +155,8 @@ impl Executor<'_> {
     /// [`is_empty`](Self::is_empty).
     ///
     /// # Panics
-    /// Without a limit, if the caller is a task of this executor: it would wait for itself.
+    /// Without a limit, if the caller is a task of this executor: it would wait for itself. A closure of
+    /// [`spawn_blocking`](crate::Executor::spawn_blocking) does wait for itself.
     ///
     /// # Examples
     ///

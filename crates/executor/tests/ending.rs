@@ -8,7 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, Shutdown, StillRunning, Task, block_on};
-use terrace_testing::{Random, Signal, Yields, completed_elsewhere, signal, text_of, watchdog};
+use terrace_testing::{
+    Random, Signal, Yields, completed_elsewhere, on_own_thread, signal, text_of, watchdog,
+};
+use terrace_thread::ThreadSpawner;
 
 /// Long enough for no machine: a test that comes to its end has failed.
 const LONG: Option<Duration> = Some(Duration::from_secs(3600));
@@ -147,6 +150,27 @@ fn a_waiter_drives_an_executor_without_workers() {
 }
 
 /// The last worker ends while a thread waits: the waiter goes on in its place.
+/// A task waits for one that is pinned to the thread which waits for the end.
+#[test]
+fn a_waiter_runs_its_pinned_tasks() {
+    for workers in [0, 1] {
+        on_own_thread(move || {
+            let executor = Builder::new().workers(workers).build();
+            for ends in [false, true] {
+                let here = ThreadSpawner::current();
+                executor
+                    .spawn(async move { here.spawn(async {}).await })
+                    .detach();
+                if ends {
+                    executor.shutdown(Shutdown::FinishAll, None).unwrap();
+                } else {
+                    executor.wait_idle(None).unwrap();
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn a_waiter_goes_on_without_workers() {
     let _watchdog = watchdog();

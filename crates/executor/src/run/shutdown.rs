@@ -4,7 +4,7 @@
 //!
 //! | the pool            | the caller, without a limit                    | with a limit                                      |
 //! |---------------------|------------------------------------------------|---------------------------------------------------|
-//! | has workers         | blocks; a worker of another pool waits as in `block_on` | blocks                                   |
+//! | has workers         | waits as in `block_on`                         | blocks                                            |
 //! | has none            | drives the pool by a `run` future, in `block_on` | polls a `run` future, and sleeps between two polls |
 //!
 //! A pool that loses its last worker notifies the waiters, which then drive it.
@@ -35,24 +35,16 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
-/// Waits for a notification; false if the deadline came first. A worker or stand-in without a deadline runs tasks while it waits: other
-/// workers may wait for tasks that they cannot take.
-pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
-    if deadline.is_none() && stand_in::is_worker_or_stands_in() {
-        block_on(listener);
-        return true;
-    }
-    block(listener, deadline)
-}
-
+/// Waits for a notification; false if the deadline came first. A thread without a deadline waits as in `block_on`: other threads may wait
+/// for tasks that only this one runs.
 #[cfg(not(target_family = "wasm"))]
-fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
+pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
     use crate::parts::event::Listener;
 
     match deadline {
         Some(deadline) => listener.wait_deadline(deadline).is_some(),
         None => {
-            listener.wait();
+            block_on(listener);
             true
         }
     }
@@ -60,7 +52,7 @@ fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
 
 /// A listener cannot block on this target, which has no second thread to wait for.
 #[cfg(target_family = "wasm")]
-fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+pub(crate) fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
     false
 }
 
