@@ -180,6 +180,16 @@ impl Member {
         })
     }
 
+    /// Takes a job of this thread whose number in the queue is below `top`, in the order of the pool.
+    fn take_own_below(&self, top: u64) -> Option<Job> {
+        self.place().queue.if_filled(|queue| {
+            if self.registry.breadth_first {
+                return queue.take_oldest_below(top);
+            }
+            queue.take_newest_below(top)
+        })
+    }
+
     /// Takes any job of the pool: an own one, the oldest of another thread, the oldest that came from outside.
     pub(crate) fn take_any(&self) -> Option<Job> {
         let places = &self.registry.places;
@@ -199,15 +209,17 @@ impl Member {
             .or_else(|| self.registry.injected.take_inside(scope, look))
     }
 
-    /// Runs one of the jobs for this thread alone, if there is one. Its own jobs come first.
+    /// Runs one of the jobs for this thread alone, if there is one. The jobs that its own queue has by now come first.
     pub(crate) fn run_sent(&self) -> bool {
         let place = self.place();
         // A sender sets the hint before it tells this thread or rings.
         if !place.inbox.is_filled() {
             return false;
         }
+        // Jobs that these queue are not run here: one that queues itself again would never let the sent one have its turn.
+        let top = place.queue.with(|queue| queue.top());
         let mut told = false;
-        while let Some(job) = self.take_own(0) {
+        while let Some(job) = self.take_own_below(top) {
             // The executor's wait in that job runs the part that was to be run here.
             if !mem::replace(&mut told, true) {
                 place.inbox.with(|inbox| place.call(inbox));

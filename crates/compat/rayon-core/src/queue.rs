@@ -129,6 +129,18 @@ impl Queue {
         into_job(self.entries.pop_front())
     }
 
+    /// Takes the newest job whose number is below this one.
+    pub(crate) fn take_newest_below(&mut self, top: u64) -> Option<Job> {
+        let older = self.entries.partition_point(|(number, _)| *number < top);
+        into_job(self.entries.remove(older.checked_sub(1)?))
+    }
+
+    /// Takes the oldest job, if its number is below this one.
+    pub(crate) fn take_oldest_below(&mut self, top: u64) -> Option<Job> {
+        let (number, _) = self.entries.front()?;
+        (*number < top).then(|| self.take_oldest())?
+    }
+
     /// Takes a job inside of `scope`. A brief look goes to the entries near the ends alone.
     pub(crate) fn take_inside(&mut self, scope: &Core, look: Look) -> Option<Job> {
         let (count, near) = (self.entries.len(), entries(look));
