@@ -1,7 +1,6 @@
 //! The current thread's place in a pool.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::{mem, ptr};
 
@@ -197,16 +196,16 @@ impl Member {
         let others = || after.iter().skip(1).chain(before);
         self.take_own(0)
             .or_else(|| others().find_map(|other| other.queue.if_filled(Queue::take_oldest)))
-            .or_else(|| self.registry.injected.if_filled(VecDeque::pop_front))
+            .or_else(|| self.registry.injected.if_filled(Queue::take_oldest))
     }
 
     /// Takes a job inside of `scope`, from any thread of the pool. A whole look finds each one that is queued.
     pub(crate) fn take_inside(&self, scope: &Core, look: Look) -> Option<Job> {
         let (before, after) = self.registry.places.split_at(self.index);
-        let places = || after.iter().chain(before);
-        places()
-            .find_map(|place| place.queue.with(|queue| queue.take_inside(scope, look)))
-            .or_else(|| self.registry.injected.take_inside(scope, look))
+        let queues = after.iter().chain(before).map(|place| &place.queue);
+        queues
+            .chain([&self.registry.injected])
+            .find_map(|queue| queue.with(|queue| queue.take_inside(scope, look)))
     }
 
     /// Runs one of the jobs for this thread alone, if there is one. The jobs that its own queue has by now come first.

@@ -29,17 +29,6 @@ impl Fifo {
     pub(crate) fn take(&self) -> Option<Job> {
         self.with(VecDeque::pop_front)
     }
-
-    /// Takes the oldest job inside of `scope`. A brief look goes to the oldest jobs alone.
-    pub(crate) fn take_inside(&self, scope: &Core, look: Look) -> Option<Job> {
-        self.with(|jobs| {
-            let found = jobs
-                .iter()
-                .take(entries(look))
-                .position(|job| is_inside(job.scope(), scope))?;
-            jobs.remove(found)
-        })
-    }
 }
 
 /// What lies in a queue.
@@ -67,10 +56,10 @@ impl Entry {
     }
 }
 
-/// How many entries a brief look for a job of a scope goes to, from each end of a queue.
-const BRIEF: usize = 32;
+/// How many entries of a queue a brief look for a job of a scope goes to.
+const BRIEF: usize = 64;
 
-/// How many entries a look goes to, from each end of a queue.
+/// How many entries of a queue a look goes to.
 fn entries(look: Look) -> usize {
     match look {
         Look::Brief => BRIEF,
@@ -78,13 +67,12 @@ fn entries(look: Look) -> usize {
     }
 }
 
-fn is_inside(job: Option<&Core>, scope: &Core) -> bool {
-    job.is_some_and(|job| job.is_inside(scope))
-}
-
-/// The job of an entry that was taken, if one was.
-fn into_job(taken: Option<(u64, Entry)>) -> Option<Job> {
-    taken.map(|(_, entry)| entry.into_job())
+/// The places in a queue of so many entries, by turns from both ends.
+fn from_both_ends(count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |step| match step % 2 {
+        0 => step / 2,
+        _ => count - 1 - step / 2,
+    })
 }
 
 impl Len for Queue {
@@ -93,13 +81,15 @@ impl Len for Queue {
     }
 }
 
-/// The jobs of one thread.
+/// The jobs of one thread, or those from outside.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// The number of the next entry.
     next: u64,
     /// Entries and their numbers, which ascend. Where an entry leaves the middle, its number is missing.
     entries: VecDeque<(u64, Entry)>,
+    /// How many entries are children of a scope: no more of them have to be looked at for one.
+    children: usize,
 }
 
 impl Queue {
@@ -110,9 +100,17 @@ impl Queue {
 
     /// Whether the entry is the only one.
     pub(crate) fn push(&mut self, entry: Entry) -> bool {
+        self.children += usize::from(entry.scope().is_some());
         self.entries.push_back((self.next, entry));
         self.next += 1;
         self.entries.len() == 1
+    }
+
+    /// The job of an entry that was taken, if one was.
+    fn taken(&mut self, entry: Option<(u64, Entry)>) -> Option<Job> {
+        let (_, entry) = entry?;
+        self.children -= usize::from(entry.scope().is_some());
+        Some(entry.into_job())
     }
 
     /// Takes the newest job, if its number is this one or a higher one.
@@ -122,17 +120,20 @@ impl Queue {
         if *number < from {
             return None;
         }
-        into_job(self.entries.pop_back())
+        let newest = self.entries.pop_back();
+        self.taken(newest)
     }
 
     pub(crate) fn take_oldest(&mut self) -> Option<Job> {
-        into_job(self.entries.pop_front())
+        let oldest = self.entries.pop_front();
+        self.taken(oldest)
     }
 
     /// Takes the newest job whose number is below this one.
     pub(crate) fn take_newest_below(&mut self, top: u64) -> Option<Job> {
         let older = self.entries.partition_point(|(number, _)| *number < top);
-        into_job(self.entries.remove(older.checked_sub(1)?))
+        let newest = self.entries.remove(older.checked_sub(1)?);
+        self.taken(newest)
     }
 
     /// Takes the oldest job, if its number is below this one.
@@ -143,10 +144,57 @@ impl Queue {
 
     /// Takes a job inside of `scope`. A brief look goes to the entries near the ends alone.
     pub(crate) fn take_inside(&mut self, scope: &Core, look: Look) -> Option<Job> {
-        let (count, near) = (self.entries.len(), entries(look));
-        let last = count.saturating_sub(near).max(near);
-        let mut looked_at = (0..count.min(near)).chain(last..count);
-        let found = looked_at.find(|&at| is_inside(self.entries[at].1.scope(), scope))?;
-        into_job(self.entries.remove(found))
+        let mut children = self.children;
+        for at in from_both_ends(self.entries.len()).take(entries(look)) {
+            if children == 0 {
+                break;
+            }
+            let Some(child_of) = self.entries[at].1.scope() else {
+                continue;
+            };
+            if child_of.is_inside(scope) {
+                let found = self.entries.remove(at);
+                return self.taken(found);
+            }
+            children -= 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    use super::{Entry, Queue};
+    use crate::children::Core;
+    use crate::job::Job;
+    use crate::wait::Look;
+
+    /// A pool has many jobs and one child of a scope, and a thread waits for another scope, again and again. Its looks end at the child.
+    #[test]
+    fn a_look_for_a_child_goes_to_no_more_jobs_than_it_has_to() {
+        const MANY: usize = 100_000;
+        let _watchdog = terrace_testing::watchdog();
+        let [scope, other] = [(); 2].map(|()| Core::new(Arc::default()));
+        other.left.fetch_add(1, Ordering::Relaxed);
+        let mut queue = Queue::default();
+        for _ in 0..MANY {
+            queue.push(Entry::Job(Job::new(|| ())));
+        }
+        for child in [None, Some(&other)] {
+            if let Some(other) = child {
+                // SAFETY: the child was counted in. It borrows nothing, and the job is run below.
+                let child = unsafe { Job::child(other.child(), |_| ()) };
+                queue.push(Entry::Job(child));
+            }
+            for _ in 0..MANY {
+                assert!(queue.take_inside(&scope, Look::Whole).is_none());
+            }
+        }
+        let child = queue.take_inside(&other, Look::Whole);
+        child.expect("the child is queued").run();
+        assert!(queue.take_inside(&other, Look::Whole).is_none());
     }
 }

@@ -17,7 +17,7 @@ use terrace_thread::ThreadSpawner;
 
 use crate::job::Job;
 use crate::locked::{Len, Locked};
-use crate::queue::{Fifo, Queue};
+use crate::queue::{Entry, Fifo, Queue};
 use crate::ticket::Tickets;
 use crate::wait::{AbortsIfDropped, Bell, end_process};
 
@@ -40,7 +40,7 @@ pub(crate) struct Registry {
     /// Of its threads, by index.
     pub(crate) places: Box<[Place]>,
     /// Jobs from threads that are not in the pool.
-    pub(crate) injected: Fifo,
+    pub(crate) injected: Locked<Queue>,
     /// Whether the executor has workers. Else the thread that made the pool is its only one.
     pub(crate) has_workers: bool,
     /// The index of the first worker's thread.
@@ -60,7 +60,7 @@ pub(crate) struct Registry {
 #[derive(Default)]
 pub(crate) struct Place {
     pub(crate) queue: Locked<Queue>,
-    /// The jobs that were spawned in order, see [`Entry::OldestOf`](crate::queue::Entry::OldestOf).
+    /// The jobs that were spawned in order, see [`Entry::OldestOf`].
     pub(crate) fifo: Arc<Fifo>,
     pub(crate) inbox: Locked<Inbox>,
     pub(crate) bell: Arc<Bell>,
@@ -141,7 +141,7 @@ impl Registry {
 
     /// Queues a job for any thread of the pool, from a thread that is not in it.
     pub(crate) fn inject(&self, job: Job) {
-        let is_only = self.injected.push(job);
+        let is_only = self.injected.with(|queue| queue.push(Entry::Job(job)));
         self.queued(is_only);
     }
 

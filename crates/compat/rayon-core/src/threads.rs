@@ -7,8 +7,8 @@ use std::{env, fmt, io, mem, thread};
 use terrace_executor::{Builder, Executor, HostedWorker};
 
 use crate::error::{Kind, ThreadPoolBuildError};
+use crate::locked::Locked;
 use crate::member::Member;
-use crate::queue::Fifo;
 use crate::registry::{Handlers, Place, Registry};
 use crate::ticket::Tickets;
 use crate::wait::AbortsIfDropped;
@@ -85,7 +85,7 @@ impl Settings {
             broadcasts: Mutex::new(()),
             executor,
             places: (0..threads).map(|_| Place::default()).collect(),
-            injected: Fifo::default(),
+            injected: Locked::default(),
             has_workers: workers > 0,
             first,
             calls_in_place: workers > 0 && has_plain_threads,
