@@ -78,6 +78,9 @@ pub use terrace_local::{
     abortable, named,
 };
 
+#[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub use crate::run::fork_scope::ForkScope;
 pub use terrace_local::Payload;
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]

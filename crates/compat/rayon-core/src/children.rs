@@ -15,6 +15,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use terrace_executor::ForkScope;
+
 use crate::locked::lock;
 use crate::wait::{Bell, WaitFor};
 
@@ -30,6 +32,8 @@ pub(crate) struct Core {
     pub(crate) bell: Arc<Bell>,
     /// Whether the waiter sleeps, or is about to.
     sleeps: AtomicBool,
+    /// The waiter takes halves that children have forked on other threads.
+    pub(crate) forks: ForkScope,
 }
 
 thread_local! {
@@ -98,6 +102,7 @@ impl Core {
             panic: Mutex::new(None),
             bell,
             sleeps: AtomicBool::new(false),
+            forks: ForkScope::new(),
         }
     }
 

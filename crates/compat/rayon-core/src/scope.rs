@@ -2,7 +2,7 @@
 //!
 //! | the waiter is        | it runs until its children have ended                                                        |
 //! |----------------------|----------------------------------------------------------------------------------------------|
-//! | in the scope's pool  | jobs that its thread has queued since the scope began; then children of the scope, and of scopes inside of these, wherever they lie |
+//! | in the scope's pool  | jobs that its thread has queued since the scope began; then children of the scope, and of scopes inside of these, wherever they lie; then halves that children of the scope have forked on other threads |
 //! | elsewhere            | none of them                                                                                 |
 //!
 //! Both run what was broadcast to them, and before each part the jobs of their own queue. A panic of a child, or of the scope's body, is
@@ -14,6 +14,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use terrace_thread::Notify;
+
 use crate::broadcast::BroadcastContext;
 use crate::call::{in_pool, with_current};
 use crate::children::Core;
@@ -22,7 +24,7 @@ use crate::locked::lock;
 use crate::member::Member;
 use crate::queue::Fifo;
 use crate::registry::Registry;
-use crate::wait::wait;
+use crate::wait::{Look, wait};
 
 /// A child's closure.
 type Body<'scope> = dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope;
@@ -54,12 +56,15 @@ impl<'scope> Base<'scope> {
         unsafe { self.core.child().count_out() };
         let core = &self.core;
         wait(&core.bell, core, |look| {
-            let own = || {
-                let (member, from) = own?;
-                let own = member.take_own(from);
-                own.or_else(|| member.take_inside(core, look))
+            if member.is_some_and(Member::help) {
+                return true;
+            }
+            let Some((member, from)) = own else {
+                return false;
             };
-            member.is_some_and(Member::help) || Job::run_some(own())
+            let queued = member.take_own(from);
+            Job::run_some(queued.or_else(|| member.take_inside(core, look)))
+                || self.run_forked(look)
         });
         if let Some(payload) = lock(&core.panic).take() {
             resume_unwind(payload);
@@ -67,11 +72,33 @@ impl<'scope> Base<'scope> {
         result.expect("a body that panics leaves its payload")
     }
 
+    /// The waiter, in the scope's pool, runs a half that a child has forked, if it finds one.
+    fn run_forked(&self, look: Look) -> bool {
+        let (executor, forks) = (&self.registry.executor, &self.core.forks);
+        if look == Look::Whole {
+            let bell = || Arc::clone(&self.core.bell) as Arc<dyn Notify>;
+            // SAFETY: the state stays in its place, and this wait returns when all children have been counted out.
+            let has_one = unsafe { forks.announce_sleep(executor, bell) };
+            return has_one && forks.run_one(executor);
+        }
+        forks.run_one(executor)
+    }
+
     /// A child, counted in. It gets `scope`, the one that this base is of.
     fn child<T: Sync>(&self, scope: &T, body: impl FnOnce(&T) + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
+        let registry = &*self.registry;
         let run = move |core: &Core| {
-            core.run(|| body(scope));
+            let child = || {
+                core.run(|| body(scope));
+            };
+            // The waiter itself runs the child in the middle of its wait, and finds no halves meanwhile.
+            let is_waiter = |member: &Member| Arc::ptr_eq(&member.place().bell, &core.bell);
+            if registry.here(|member| member.is_none_or(is_waiter)) {
+                return child();
+            }
+            // SAFETY: the state stays in its place, and this child has not been counted out.
+            unsafe { core.forks.run(&registry.executor, child) };
         };
         // SAFETY: the child was counted in. `scope` ends after the child, and `'scope` after `scope`: `complete` waits for all children and
         // does not unwind. Every job that is queued runs.

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use terrace_executor::block_on;
+use terrace_thread::Notify;
 
 use crate::locked::lock;
 
@@ -61,6 +62,12 @@ impl Bell {
             Poll::Pending
         })
         .await;
+    }
+}
+
+impl Notify for Bell {
+    fn notify(&self) {
+        self.ring();
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 use terrace_queue::SlotTable;
-use terrace_queue::fork::{ForkDeque, Nest, Offer, Owner, Word};
+use terrace_queue::fork::{ForkDeque, Nest, Offer, Owner, Root, Word};
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
@@ -56,11 +56,51 @@ impl JobWord {
 /// The deque of a seat.
 pub(crate) type Deque = ForkDeque<JobWord>;
 
+/// The innermost root of a seat's thread that is a child of a fork scope (`run/fork_scope.rs`).
+///
+/// ```text
+/// thread:  root = 0;  scope = address (Release);  root = new (Release)
+/// waiter:  root (Acquire);  scope (Acquire);  root is the same -> they belong together, as no root comes twice
+/// ```
+#[derive(Default)]
+pub(crate) struct ScopeRoot {
+    scope: AtomicUsize,
+    root: AtomicU64,
+}
+
+impl ScopeRoot {
+    /// The thread of the seat is inside of `root` from now on, which is a child of the scope at this address. Returns what was
+    /// here before.
+    pub(crate) fn replace(&self, (scope, root): (usize, u64)) -> (usize, u64) {
+        // Ordering: Relaxed, the thread's own stores.
+        let before = (
+            self.scope.load(Ordering::Relaxed),
+            self.root.load(Ordering::Relaxed),
+        );
+        self.root.store(0, Ordering::Relaxed);
+        // Ordering: Release, both, pair with the loads in `of`: who sees the scope sees 0 or what comes later; who sees the root sees the
+        // scope or what comes later.
+        self.scope.store(scope, Ordering::Release);
+        self.root.store(root, Ordering::Release);
+        before
+    }
+
+    /// The root, if it is a child of the scope at this address.
+    pub(crate) fn of(&self, scope: usize) -> Option<Root> {
+        let root = Root::unpack(self.root.load(Ordering::Acquire))?;
+        let is_here = self.scope.load(Ordering::Acquire) == scope;
+        // Ordering: Relaxed, after the Acquire load of the scope.
+        let is_same = self.root.load(Ordering::Relaxed) == root.pack();
+        (is_here && is_same).then_some(root)
+    }
+}
+
 /// The seat of one thread at a time. It lies in a table of the pool, so that thieves may look into it at any time.
 pub(crate) struct ForkSeat<P> {
     pub(crate) deque: Box<Deque>,
     /// The roots of its thread. `None` where the seat's number is too large.
     pub(crate) nest: Option<Nest>,
+    pub(crate) scope_root: ScopeRoot,
     pub(crate) number: usize,
     /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look.
     forking: AtomicBool,
@@ -119,6 +159,7 @@ impl<P> ForkSeat<P> {
         Self {
             deque: ForkDeque::boxed(),
             nest: Nest::of_seat(number),
+            scope_root: ScopeRoot::default(),
             number,
             forking: AtomicBool::new(false),
             thread: AtomicU64::new(0),

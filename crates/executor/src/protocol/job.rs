@@ -51,6 +51,15 @@ pub struct Header<F: Forker> {
 }
 
 impl<F: Forker> Header<F> {
+    /// Of no job: its latch tells a thread of work, and is never set.
+    pub fn of_no_job() -> Self {
+        Self {
+            execute: |_, _| unreachable!("it is in no deque"),
+            latch: Latch::new(),
+            thief: AtomicU64::new(0),
+        }
+    }
+
     /// The function that runs jobs of this call-site.
     #[inline]
     pub fn site(&self) -> usize {

@@ -7,7 +7,7 @@
 use std::mem;
 use std::time::Duration;
 
-use terrace_queue::fork::{Depth, Offer, Popped};
+use terrace_queue::fork::{Depth, Nest, Offer, Popped, Root};
 use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
@@ -74,19 +74,42 @@ struct Stolen<'f> {
 }
 
 impl Stolen<'_> {
-    /// The first thing that `look` finds at a seat whose thread is inside of the half, from the half's thief on.
-    fn find<T>(&self, look: impl Fn(&Seat, terrace_queue::fork::Root) -> Option<T>) -> Option<T> {
-        let pool = self.seat.pool();
-        let mut root = self.job.thief()?;
-        for _ in 0..CHAIN {
-            let seat = pool.forks.seat(root.seat())?;
-            if let Some(found) = look(seat, root) {
-                return Some(found);
-            }
-            root = seat.nest.as_ref()?.next_of(root)?;
-        }
-        None
+    /// The first thing that `look` finds at a seat whose thread is inside of the half.
+    fn find<T>(&self, look: impl Fn(&Seat, &Nest, Root) -> Option<T>) -> Option<T> {
+        find_inside(self.seat.pool(), self.job.thief()?, look)
     }
+}
+
+/// The first thing that `look` finds at a seat whose thread is inside of `root`, from that of the root on.
+pub(super) fn find_inside<T>(
+    pool: &Shared,
+    mut root: Root,
+    look: impl Fn(&Seat, &Nest, Root) -> Option<T>,
+) -> Option<T> {
+    for _ in 0..CHAIN {
+        let seat = pool.forks.seat(root.seat())?;
+        let nest = seat.nest.as_ref()?;
+        if let Some(found) = look(seat, nest, root) {
+            return Some(found);
+        }
+        root = nest.next_of(root)?;
+    }
+    None
+}
+
+/// Takes an open job inside of `root` out of a seat.
+pub(super) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed> {
+    if !seat.has_jobs(Offer::Open) {
+        return None;
+    }
+    let job = nest.steal(&seat.deque, root, Offer::Open, asking())?;
+    // SAFETY: this thread has claimed it, out of a deque of the pool.
+    Some(unsafe { Claimed::new(job) })
+}
+
+/// Whether [`take_open`] would find a job, as a hint. A gift of an older root is no reason to stay awake.
+pub(super) fn has_open(seat: &Seat, nest: &Nest, root: Root) -> Option<()> {
+    nest.has_jobs(&seat.deque, root).then_some(())
 }
 
 impl WaitFor for Stolen<'_> {
@@ -100,26 +123,15 @@ impl WaitFor for Stolen<'_> {
         if let Some(nest) = &self.seat.nest {
             nest.set_wait(self.job.thief());
         }
-        let stolen = self.find(|seat, root| {
-            if !seat.has_jobs(Offer::Open) {
-                return None;
-            }
-            let nest = seat.nest.as_ref()?;
-            nest.steal(&seat.deque, root, Offer::Open, asking())
-        });
-        let Some(job) = stolen else { return false };
-        // SAFETY: this thread has claimed it, out of a deque of the pool.
-        let claimed = unsafe { Claimed::new(job) };
+        let Some(claimed) = self.find(take_open) else {
+            return false;
+        };
         run_inside(self.seat.pool(), claimed);
         true
     }
 
     fn has_work(&self) -> bool {
-        // A gift of an older root is no reason to stay awake.
-        let inside = |seat: &Seat, root| {
-            Some(seat.nest.as_ref()?.has_jobs(&seat.deque, root)).filter(|has| *has)
-        };
-        self.find(inside).is_some()
+        self.find(has_open).is_some()
     }
 
     fn announce_sleep(&mut self) {
@@ -146,7 +158,7 @@ impl WaitFor for Stolen<'_> {
 }
 
 /// Runs a job in the middle of a wait, in the context of the thread's worker if it is of the job's pool.
-fn run_inside(pool: &Shared, job: Claimed) {
+pub(super) fn run_inside(pool: &Shared, job: Claimed) {
     runner::with_worker_of(pool, |worker| match worker {
         Some(worker) if !runner::is_inside(pool) => worker.enter(|| job.run(pool)),
         _ => job.run(pool),
