@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::yield_now;
 
 use terrace_thread::Notify;
 
@@ -79,7 +80,11 @@ impl<'scope> Base<'scope> {
             let bell = || Arc::clone(&self.core.bell) as Arc<dyn Notify>;
             // SAFETY: the state stays in its place, and this wait returns when all children have been counted out.
             let has_one = unsafe { forks.announce_sleep(executor, bell) };
-            return has_one && forks.run_one(executor);
+            if has_one && !forks.run_one(executor) {
+                // Another thread is about to take it.
+                yield_now();
+            }
+            return has_one;
         }
         forks.run_one(executor)
     }

@@ -59,11 +59,16 @@ pub(crate) type Deque = ForkDeque<JobWord>;
 /// The innermost root of a seat's thread that is a child of a fork scope (`run/fork_scope.rs`).
 ///
 /// ```text
-/// thread:  root = 0;  scope = address (Release);  root = new (Release)
-/// waiter:  root (Acquire);  scope (Acquire);  root is the same -> they belong together, as no root comes twice
+/// thread:  version + 1;  scope, root (Release);  version + 1 (Release)
+/// waiter:  version is even (Acquire);  scope, root (Acquire);  version is the same -> they belong together
 /// ```
+///
+/// If the waiter reads a later scope or root than that of its version, it also sees that the version has moved on. While the thread writes, it
+/// has no job.
 #[derive(Default)]
 pub(crate) struct ScopeRoot {
+    /// It wraps.
+    version: AtomicUsize,
     scope: AtomicUsize,
     root: AtomicU64,
 }
@@ -72,26 +77,32 @@ impl ScopeRoot {
     /// The thread of the seat is inside of `root` from now on, which is a child of the scope at this address. Returns what was
     /// here before.
     pub(crate) fn replace(&self, (scope, root): (usize, u64)) -> (usize, u64) {
-        // Ordering: Relaxed, the thread's own stores.
+        // Ordering: Relaxed, all loads: the thread's own stores.
+        let version = self.version.load(Ordering::Relaxed);
         let before = (
             self.scope.load(Ordering::Relaxed),
             self.root.load(Ordering::Relaxed),
         );
-        self.root.store(0, Ordering::Relaxed);
-        // Ordering: Release, both, pair with the loads in `of`: who sees the scope sees 0 or what comes later; who sees the root sees the
-        // scope or what comes later.
+        // Ordering: Relaxed, published with the two below.
+        self.version
+            .store(version.wrapping_add(1), Ordering::Relaxed);
+        // Ordering: Release, all, pair with the Acquire loads in `of`.
         self.scope.store(scope, Ordering::Release);
         self.root.store(root, Ordering::Release);
+        self.version
+            .store(version.wrapping_add(2), Ordering::Release);
         before
     }
 
     /// The root, if it is a child of the scope at this address.
     pub(crate) fn of(&self, scope: usize) -> Option<Root> {
-        let root = Root::unpack(self.root.load(Ordering::Acquire))?;
+        // Ordering: Acquire, all, pair with the Release stores in `replace`.
+        let version = self.version.load(Ordering::Acquire);
         let is_here = self.scope.load(Ordering::Acquire) == scope;
-        // Ordering: Relaxed, after the Acquire load of the scope.
-        let is_same = self.root.load(Ordering::Relaxed) == root.pack();
-        (is_here && is_same).then_some(root)
+        let root = self.root.load(Ordering::Acquire);
+        // Ordering: Relaxed, after the Acquire loads of what is checked.
+        let is_same = self.version.load(Ordering::Relaxed) == version;
+        Root::unpack(root).filter(|_| is_here && is_same && version % 2 == 0)
     }
 }
 
@@ -473,5 +484,47 @@ impl<P: Sync> Forks<P> {
     pub(crate) fn jobs(&self) -> impl Iterator<Item = (usize, u64)> {
         self.seats()
             .filter_map(|seat| Some((seat.number, seat.deque.look()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use terrace_queue::fork::{ForkDeque, Nest};
+
+    use super::*;
+
+    /// The thread of a seat is inside of a child of scope 1, and again and again in the middle of it inside of one of scope 2.
+    #[test]
+    fn a_scope_finds_no_root_of_another_one() {
+        let _watchdog = terrace_testing::watchdog();
+        let rounds = if cfg!(miri) { 50 } else { 20_000 };
+        let shown = &ScopeRoot::default();
+        let deque = ForkDeque::<usize>::boxed();
+        // SAFETY: one owner handle of this deque.
+        let me = unsafe { deque.owner() };
+        let nest = Nest::of_seat(0).expect("a small number");
+        let outer = nest.begin(&me).expect("no job lies below");
+        assert_eq!(shown.replace((1, outer.pack())), (0, 0));
+        assert_eq!((shown.of(1), shown.of(2)), (Some(outer), None));
+        let ended = AtomicBool::new(false);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    assert!(shown.of(1).is_none_or(|root| root == outer));
+                    assert_ne!(shown.of(2), Some(outer));
+                }
+            });
+            for _ in 0..rounds {
+                let inner = nest.begin(&me).expect("no job lies below");
+                let before = shown.replace((2, inner.pack()));
+                assert_eq!(before, (1, outer.pack()));
+                assert_eq!((shown.of(1), shown.of(2)), (None, Some(inner)));
+                shown.replace(before);
+                nest.end(&me, inner);
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
     }
 }
