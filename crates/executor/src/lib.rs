@@ -13,6 +13,8 @@ mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
 #[cfg(not(terrace_loom))]
+mod fork_scope;
+#[cfg(not(terrace_loom))]
 mod member;
 #[cfg(not(terrace_loom))]
 mod metrics;
@@ -80,7 +82,7 @@ pub use terrace_local::{
 
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]
-pub use crate::run::fork_scope::ForkScope;
+pub use crate::fork_scope::ForkScope;
 pub use terrace_local::Payload;
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]

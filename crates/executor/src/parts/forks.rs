@@ -56,7 +56,7 @@ impl JobWord {
 /// The deque of a seat.
 pub(crate) type Deque = ForkDeque<JobWord>;
 
-/// The innermost root of a seat's thread that is a child of a fork scope (`run/fork_scope.rs`).
+/// The innermost root of a seat's thread that is a child of a fork scope (`fork_scope.rs`).
 ///
 /// ```text
 /// thread:  version + 1;  scope, root (Release);  version + 1 (Release)

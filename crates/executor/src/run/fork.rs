@@ -81,7 +81,7 @@ impl Stolen<'_> {
 }
 
 /// The first thing that `look` finds at a seat whose thread is inside of `root`, from that of the root on.
-pub(super) fn find_inside<T>(
+pub(crate) fn find_inside<T>(
     pool: &Shared,
     mut root: Root,
     look: impl Fn(&Seat, &Nest, Root) -> Option<T>,
@@ -98,7 +98,7 @@ pub(super) fn find_inside<T>(
 }
 
 /// Takes an open job inside of `root` out of a seat.
-pub(super) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed> {
+pub(crate) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed> {
     if !seat.has_jobs(Offer::Open) {
         return None;
     }
@@ -108,7 +108,7 @@ pub(super) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed>
 }
 
 /// Whether [`take_open`] would find a job, as a hint. A gift of an older root is no reason to stay awake.
-pub(super) fn has_open(seat: &Seat, nest: &Nest, root: Root) -> Option<()> {
+pub(crate) fn has_open(seat: &Seat, nest: &Nest, root: Root) -> Option<()> {
     nest.has_jobs(&seat.deque, root).then_some(())
 }
 
@@ -158,7 +158,7 @@ impl WaitFor for Stolen<'_> {
 }
 
 /// Runs a job in the middle of a wait, in the context of the thread's worker if it is of the job's pool.
-pub(super) fn run_inside(pool: &Shared, job: Claimed) {
+pub(crate) fn run_inside(pool: &Shared, job: Claimed) {
     runner::with_worker_of(pool, |worker| match worker {
         Some(worker) if !runner::is_inside(pool) => worker.enter(|| job.run(pool)),
         _ => job.run(pool),

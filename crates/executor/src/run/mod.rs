@@ -3,7 +3,6 @@
 pub(crate) mod block_on;
 pub(crate) mod driver;
 pub(crate) mod fork;
-pub(crate) mod fork_scope;
 mod life;
 pub(crate) mod owner;
 mod polled;

@@ -14,12 +14,12 @@ use terrace_queue::fork::{Nest, Root, Word};
 use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
 
-use super::fork::{find_inside, has_open, run_inside, take_open};
 use crate::executor::Executor;
 use crate::parts::forks::JobWord;
 use crate::pool::fork::worker::{Seat, Worker};
 use crate::pool::shared::Shared;
 use crate::protocol::job::Header;
+use crate::run::fork::{find_inside, has_open, run_inside, take_open};
 
 /// A scope whose children may fork. Its children, and what they wait for, are for the crate that has it.
 pub struct ForkScope {
