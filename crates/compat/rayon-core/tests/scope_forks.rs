@@ -51,6 +51,17 @@ fn the_halves_of_a_child_meet() {
     }
 }
 
+/// The waiter is no thread of the pool, mostly: it stands in for one that sleeps.
+#[test]
+fn the_halves_of_a_child_of_a_scope_from_outside_meet() {
+    let _watchdog = watchdog();
+    let global = ThreadPoolBuilder::new().num_threads(2).build_global();
+    global.expect("no other test has made it");
+    for round in 0..ROUNDS {
+        a_child_with_two_halves(round % 2 == 0);
+    }
+}
+
 #[test]
 fn the_halves_of_a_child_in_a_fifo_meet() {
     let _watchdog = watchdog();
