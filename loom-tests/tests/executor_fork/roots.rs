@@ -1,7 +1,8 @@
 //! Fork-join: the roots that a joiner looks for.
 
 use terrace_executor::protocol::job::{Forker, Header, JobRef, join};
-use terrace_queue::fork::{Depth, ForkDeque, Gives, Nest, Offer, Owner, Popped};
+use terrace_executor::protocol::scope_root::ScopeRoot;
+use terrace_queue::fork::{Depth, ForkDeque, Gives, Nest, Offer, Owner, Popped, Root};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, light, model, thread};
 
@@ -218,5 +219,26 @@ fn executor_fork_joiner_sees_the_root_of_its_thief() {
         };
         assert_eq!(join(&*place, |_| 7, |_| 8), (7, 8));
         thief.join().unwrap();
+    });
+}
+
+/// A thread in a child of scope 1 runs one of scope 2 in the middle of it. The waiter of neither scope finds the other one's root.
+///
+/// Seen to fail if the stores are relaxed (`executor-scope-root-relaxed`), and if the loads are (`executor-scope-root-look-relaxed`).
+#[test]
+fn executor_fork_scope_finds_its_own_root_only() {
+    model(|| {
+        let [outer, inner] = [1_u64, 2].map(|number| number << 20);
+        let shown = Arc::new(ScopeRoot::default());
+        shown.replace((1, outer));
+        let waiter = {
+            let shown = Arc::clone(&shown);
+            thread::spawn(move || [shown.of(2), shown.of(1)].map(|root| root.map(Root::pack)))
+        };
+        let before = shown.replace((2, inner));
+        assert_eq!(shown.replace(before), (2, inner));
+        let [of_inner, of_outer] = waiter.join().unwrap();
+        assert!(of_inner.is_none_or(|root| root == inner));
+        assert!(of_outer.is_none_or(|root| root == outer));
     });
 }

@@ -5,4 +5,5 @@ pub mod end;
 pub mod job;
 pub mod publish;
 pub mod scope;
+pub mod scope_root;
 pub mod sight;
