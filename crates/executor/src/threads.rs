@@ -45,9 +45,9 @@ impl Executor<'static> {
     /// A worker may call it: in a task, a hook, or a destructor. The call then does not wait for the current thread,
     /// which ends when its task's poll has ended. Nor does it wait for threads that are themselves inside a call of
     /// `shutdown`, of any executor: they would wait for this one. Without a limit any thread waits as it does in
-    /// [`block_on`](fn@crate::block_on).
-    /// The limit is for tasks: when all threads have run their last one, the call waits for destructors of their thread-locals in any case. A thread that blocks on the handle of the caller's task cannot end before that
-    /// task: such a task passes a limit.
+    /// [`block_on`](fn@crate::block_on). The limit is for tasks: when all threads have run their last one, the call waits for destructors of
+    /// their thread-locals in any case. A thread that blocks on the handle of the caller's task cannot end before that task: such a task
+    /// passes a limit.
     /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
     /// waits for threads that are inside a drop.
     ///
