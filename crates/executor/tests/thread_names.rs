@@ -60,8 +60,11 @@ fn a_spares_name_resizes() {
         });
         executor.set_workers(1).unwrap();
         // The only worker waits, so that a spare comes.
-        let inner = executor.spawn(async { block_on(executor.spawn(async { 1 })) });
-        assert_eq!(block_on(inner), 1);
+        let waits = executor.spawn(async {
+            let [first, second] = [1, 2].map(|number| executor.spawn(async move { number }));
+            block_on(async { first.await + second.await })
+        });
+        assert_eq!(block_on(waits), 3);
         assert_eq!(executor.workers(), 3);
         assert!(executor.threads() >= 3, "{executor:?}");
         executor.shutdown(Shutdown::RunQueued, None).unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, current_thread_index, join, scope};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, current_thread_index, join, scope, yield_local};
 use terrace_testing::watchdog;
 
 const ROUNDS: usize = 50;
@@ -108,6 +108,58 @@ fn the_halves_of_a_stolen_half_meet() {
         });
         until(&begun);
     });
+}
+
+/// The child runs in the middle of a half whose other one lies open: its thread has been told to go on without a look at who waits.
+#[test]
+fn the_halves_of_a_child_inside_of_a_half_meet() {
+    let _watchdog = watchdog();
+    let pool = pool(2);
+    for _ in 0..ROUNDS {
+        let begun = AtomicBool::new(false);
+        pool.scope(|scope| {
+            scope.spawn(|scope| {
+                begun.store(true, Ordering::Release);
+                let first = || {
+                    scope.spawn(|_| {
+                        thread::sleep(Duration::from_millis(2));
+                        halves_that_meet();
+                    });
+                    yield_local();
+                };
+                join(first, || ());
+            });
+            until(&begun);
+        });
+    }
+}
+
+/// The waiter takes a half in the middle of a half of its own. The thread that joins the first one takes what that forks.
+#[test]
+fn the_halves_of_a_half_that_the_waiter_takes_meet() {
+    let _watchdog = watchdog();
+    let pool = pool(2);
+    for _ in 0..ROUNDS {
+        let [forked, taken] = &[const { AtomicBool::new(false) }; 2];
+        let scoped = || {
+            scope(|scope| {
+                scope.spawn(move |_| {
+                    let first = || {
+                        forked.store(true, Ordering::Release);
+                        until(taken);
+                    };
+                    let second = || {
+                        taken.store(true, Ordering::Release);
+                        thread::sleep(Duration::from_millis(2));
+                        halves_that_meet();
+                    };
+                    join(first, second);
+                });
+                until(forked);
+            });
+        };
+        pool.install(|| join(scoped, || ()));
+    }
 }
 
 /// The waiter of a scope takes no half of a job that is outside of it.

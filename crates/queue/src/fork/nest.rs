@@ -138,6 +138,8 @@ impl Nest {
         self.roots[depth as usize].store(root.pack(), Ordering::Release);
         self.depth.store(depth + 1, Ordering::Relaxed);
         owner.set_root(number);
+        // What the owner thought of pushes outside of the root says nothing of those inside: other threads may wait for them.
+        owner.consider_next();
         Some(root)
     }
 
