@@ -38,8 +38,7 @@ impl Place {
             let look = async {
                 Member::with(|member| member.is_some_and(Member::run_sent));
             };
-            // SAFETY: the future borrows nothing, and neither does its output.
-            unsafe { thread.call(look) }.detach();
+            thread.call(look).detach();
         }
     }
 }
