@@ -155,8 +155,8 @@ impl Executor<'_> {
     /// [`is_empty`](Self::is_empty).
     ///
     /// # Panics
-    /// Without a limit, if the caller is a task of this executor: it would wait for itself. A closure of
-    /// [`spawn_blocking`](crate::Executor::spawn_blocking) does wait for itself.
+    /// Without a limit, if the caller is a task of this executor: it would wait for itself. A closure that runs by
+    /// `spawn_blocking` does wait for itself.
     ///
     /// # Examples
     ///
