@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::workspace::{Workspace, write};
+use crate::workspace::{Workspace, files_below, write};
 
 /// The files of edits lie below.
 const SOURCES: &str = "crates";
@@ -52,11 +52,21 @@ pub(crate) fn apply<'e>(
 /// written, so cargo builds nothing again.
 pub(crate) fn copied(ws: &Workspace, name: impl AsRef<Path>, changed: &Changed) -> Result<PathBuf> {
     let tree = ws.target.join(name);
-    for file in ws.files()? {
-        match changed.get(&file) {
-            Some(text) => write(&tree, &file, text)?,
-            None => write(&tree, &file, fs_err::read(ws.root.join(&file))?)?,
+    let files = ws.files()?;
+    for file in &files {
+        match changed.get(file) {
+            Some(text) => write(&tree, file, text)?,
+            None => write(&tree, file, fs_err::read(ws.root.join(file))?)?,
         };
+    }
+    // What an earlier copy had, and the workspace has no longer.
+    for old in files_below(&tree.join(SOURCES))? {
+        let is_there = old
+            .strip_prefix(&tree)
+            .is_ok_and(|file| files.iter().any(|other| other == file));
+        if !is_there {
+            fs_err::remove_file(&old)?;
+        }
     }
     Ok(tree)
 }
