@@ -22,8 +22,8 @@ const CHUNKS: usize = 24;
 /// # Examples
 ///
 /// ```
-/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// use terrace_queue::SlotTable;
+/// use terrace_sync::atomic::{AtomicU32, Ordering::Relaxed};
 ///
 /// let table = SlotTable::<AtomicU32, 1>::default();
 /// let (one, two) = (table.acquire(), table.acquire());

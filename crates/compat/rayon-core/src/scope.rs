@@ -97,7 +97,7 @@ impl<'scope> Base<'scope> {
             let child = || {
                 core.run(|| body(scope));
             };
-            // The waiter itself runs the child in the middle of its wait, and finds no halves meanwhile.
+            // The waiter itself runs the child in the middle of its wait. Until the child ends, it looks for no halves.
             let is_waiter = |member: &Member| Arc::ptr_eq(&member.place().bell, &core.bell);
             if registry.here(|member| member.is_none_or(is_waiter)) {
                 return child();

@@ -1,4 +1,4 @@
-//! A thread that waits for its broadcast ends the wait, whatever jobs the others spawn meanwhile.
+//! A thread that waits for its broadcast ends the wait, whatever jobs other threads spawn during it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

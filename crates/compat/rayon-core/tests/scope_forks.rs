@@ -1,25 +1,18 @@
 //! The thread that waits for a scope takes halves that the scope's children have forked.
 
+mod pools;
+
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, current_thread_index, join, scope, yield_local};
+use rayon_core::{ThreadPoolBuilder, current_thread_index, join, scope, yield_local};
 use terrace_testing::watchdog;
 
+use pools::{pool, until};
+
 const ROUNDS: usize = 50;
-
-fn pool(threads: usize) -> ThreadPool {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("the threads start")
-}
-
-fn until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-}
 
 /// Two halves, each of which ends after the other one has begun.
 fn halves_that_meet() {
@@ -110,7 +103,7 @@ fn the_halves_of_a_stolen_half_meet() {
     });
 }
 
-/// The child runs in the middle of a half whose other one lies open: its thread has been told to go on without a look at who waits.
+/// The child runs in the middle of a half whose other one lies open: its thread pushes on, without a look for sleeping waiters.
 #[test]
 fn the_halves_of_a_child_inside_of_a_half_meet() {
     let _watchdog = watchdog();

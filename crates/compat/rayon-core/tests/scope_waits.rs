@@ -1,25 +1,18 @@
 //! The thread that waits for a scope finds each child of it, wherever the child lies.
 
+mod pools;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, join, scope, spawn};
+use rayon_core::{join, scope, spawn};
 use terrace_testing::watchdog;
 
-fn pool(threads: usize) -> ThreadPool {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("the threads start")
-}
+use pools::{pool, until};
 
 fn set(flag: &AtomicBool) {
     flag.store(true, Ordering::Release);
-}
-
-fn until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
 }
 
 /// More jobs than a waiter looks at, unless it is about to sleep.

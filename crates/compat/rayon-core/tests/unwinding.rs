@@ -1,22 +1,15 @@
 //! A panic of the first closure of a join: what runs before the join unwinds runs as on any other day, and not in a destructor.
 
+mod pools;
+
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, panicking};
+use std::thread::panicking;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn};
+use rayon_core::{join, spawn};
 use terrace_testing::{payload_of, watchdog};
 
-fn pool(threads: usize) -> ThreadPool {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("the threads start")
-}
-
-fn until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-}
+use pools::{pool, until};
 
 /// A panic with 7 as its payload, which writes no message.
 fn unwind() {

@@ -1,4 +1,4 @@
-//! The end of a pool's tasks: who waits until all have ended, and who drops those that are left. Not an API; public for its models.
+//! The end of a pool's tasks: which threads wait until all have ended, and which one drops those that are left. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use terrace_sync::{FenceKind, ordering, steal, weakened};

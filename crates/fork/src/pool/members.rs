@@ -1,4 +1,4 @@
-//! Who takes part in a pool: its workers, of which the program says how many, and threads that have a membership.
+//! The threads that take part in a pool: its workers, of which the program says how many, and threads that have a membership.
 
 use std::thread::available_parallelism;
 
