@@ -127,6 +127,7 @@ table! {
     task_set {
         each_task_has_a_result [UNWINDS]
         aborts_and_looks_of_a_waiting_task
+        an_end_that_a_look_finds_wakes
         a_set_is_dropped
         an_abort_from_elsewhere
         a_task_knows_its_id

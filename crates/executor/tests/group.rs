@@ -1,15 +1,16 @@
 //! Groups of tasks on pools: children that end on other threads, and random programs of eager spawns and groups.
 
 use std::future::{Future, pending, ready};
+use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use terrace_executor::{Builder, Executor, StaticExecutor, TaskGroup, block_on};
-use terrace_testing::{Drops, Random, WakerSlot, Yields, text, text_of, watchdog};
+use terrace_executor::{Builder, Executor, StaticExecutor, TaskGroup, TaskSet, block_on};
+use terrace_testing::{Drops, Random, WakerSlot, Wakes, Yields, text, text_of, watchdog};
 
 fn pool(workers: usize) -> Executor<'static> {
     Builder::new().workers(workers).build()
@@ -148,6 +149,30 @@ fn cancelled_and_dropped_groups() {
 }
 
 /// An executor is dropped before a group, on workers: the group says so.
+/// A look at a set meets the end of a task on another thread, and takes the wake that the end would have given: the look wakes then.
+#[test]
+fn a_look_at_a_set_takes_no_wake() {
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    let mut set = TaskSet::new(&executor);
+    for _ in 0..20_000 {
+        let may_end = Arc::new(AtomicBool::new(false));
+        set.spawn({
+            let may_end = Arc::clone(&may_end);
+            async move {
+                while !may_end.load(Ordering::Acquire) {
+                    spin_loop();
+                }
+            }
+        });
+        let wakes = Wakes::new();
+        assert!(wakes.poll(pin!(set.join_next())).is_pending());
+        may_end.store(true, Ordering::Release);
+        while set.try_join_next().is_none() {}
+        assert!(wakes.count() > 0, "the task that waits is not woken");
+    }
+}
+
 #[test]
 fn the_executor_closes_first() {
     let _watchdog = watchdog();

@@ -184,6 +184,23 @@ fn a_spawn_behind_a_pending_poll_wakes() {
     assert_eq!(wakes.count(), 0);
 }
 
+/// The tasks of a set run on alone while a task waits for the set: it is woken, and finds the set empty.
+#[test]
+fn a_set_that_loses_its_tasks_wakes() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut set: Set<'_, ()> = TaskSet::new(&executor);
+    set.spawn(pending());
+    let wakes = Wakes::new();
+    assert!(wakes.poll(pin!(set.join_next())).is_pending());
+    set.detach_all();
+    assert_eq!(wakes.count(), 1);
+    assert!(matches!(
+        wakes.poll(pin!(set.join_next())),
+        Poll::Ready(None)
+    ));
+}
+
 #[test]
 fn a_shutdown_waits_for_the_futures_to_be_dropped() {
     let _watchdog = watchdog();

@@ -5,7 +5,7 @@
 //! | in the scope's pool  | jobs that its thread has queued since the scope began; then children of the scope, and of scopes inside of these, wherever they lie; then halves that children of the scope have forked on other threads |
 //! | elsewhere            | none of them                                                                                 |
 //!
-//! Both run what was broadcast to them, and before each part the jobs of their own queue. A panic of a child, or of the scope's body, is
+//! Both run what was broadcast to them, and before each part the jobs that their own queue holds by then. A panic of a child, or of the scope's body, is
 //! kept until all children have ended.
 
 use std::fmt;

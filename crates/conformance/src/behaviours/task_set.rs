@@ -1,9 +1,10 @@
 //! Sets of tasks: results as they come, aborts, and ids.
 
 use std::future::{pending, poll_fn};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use terrace_local::{TaskError, TaskId, TaskSet, abortable};
+use terrace_testing::Wakes;
 
 use super::group::By;
 use crate::kind::{Handle, Kind};
@@ -94,6 +95,32 @@ pub(crate) fn aborts_and_looks_of_a_waiting_task<K: Kind>(kind: K, _tracker: &Tr
         assert!(end.unwrap_err().is_cancelled());
     });
     wait(&kind, task.expect("the executor is there"));
+}
+
+/// A look that finds the end of a task, or an abort that sees it, wakes the task that waits for the set: it may have taken that
+/// end's own wake.
+pub(crate) fn an_end_that_a_look_finds_wakes<K: Kind>(kind: K, _tracker: &Tracker) {
+    let mut set = set::<K, ()>(&kind);
+    for n in 0..400 {
+        let number = set.spawn(yields(n % 3));
+        let wakes = Wakes::new();
+        let waker = wakes.waker();
+        if set
+            .poll_join_next(&mut Context::from_waker(&waker))
+            .is_ready()
+        {
+            continue;
+        }
+        let mut aborts = n % 2 == 0;
+        until(&kind, || {
+            if std::mem::take(&mut aborts) {
+                set.abort(number);
+            }
+            set.try_join_next().is_some()
+        });
+        assert!(wakes.count() > 0, "the task that waits is not woken");
+        assert!(set.is_empty());
+    }
 }
 
 /// A set that is dropped aborts its tasks.

@@ -128,7 +128,7 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
 /// its list, and that of the values.
 ///
 /// A poll of the group after several queued children yields once if one of them has not ended, so that they have their turn. Those
-/// that end in it cost what they cost alone, and a slot.
+/// that end in it cost what they cost alone, and a slot. The first spawn behind a pending poll wakes the group's task.
 ///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at

@@ -94,7 +94,7 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 /// # Cost
 ///
 /// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
-/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once. The list keeps a slot for each task
+/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once, and all spawns at most once. The list keeps a slot for each task
 /// that was spawned after the oldest one that has not ended.
 ///
 /// # Examples
@@ -192,8 +192,9 @@ impl<S, T> TaskSet<S, T> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
 
-    /// As [`join_next`](Self::join_next), by a poll. After a pending one, an abort or a spawn takes no wake away: the waiting task is
-    /// also woken for the end of an aborted task, and by a spawn, to poll the new task's end.
+    /// As [`join_next`](Self::join_next), by a poll. After a pending one, no other call takes a wake away: the waiting task is woken by
+    /// a spawn, to poll the new task, by an end that [`abort`](Self::abort) or [`try_join_next`](Self::try_join_next) sees, and by
+    /// [`detach_all`](Self::detach_all).
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -316,6 +317,7 @@ impl<S, T> TaskSet<S, T> {
                 task.detach();
             }
         }
+        self.tasks.wake();
         self.clear();
     }
 

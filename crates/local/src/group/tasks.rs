@@ -76,17 +76,23 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         self.first + self.slots.len()
     }
 
-    /// Makes room for a task that the caller is about to spawn. Wakes an owner's task that waits: it has not polled the new one.
+    /// Makes room for a task that the caller is about to spawn. The owner's task that waits has not polled the new one.
     #[inline]
     pub(super) fn make_room(&mut self) {
         self.slots.reserve(1);
+        self.wake();
+    }
+
+    /// Wakes the owner's task if it waits: the list has changed behind its last poll.
+    #[inline]
+    pub(super) fn wake(&mut self) {
         if core::mem::take(&mut self.waits) {
-            self.wake();
+            self.wake_front();
         }
     }
 
     #[cold]
-    fn wake(&self) {
+    fn wake_front(&self) {
         if let Some(block) = self.blocks.front() {
             block.waker().wake_by_ref();
         }
@@ -108,6 +114,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     /// Polls the tasks that have woken the list's owner, and new ones.
     pub(super) fn look(&mut self, waker: &Waker) {
+        self.waits = false;
         self.arm(waker);
         for block in 0..self.blocks.len() {
             let mut woken = self.blocks[block].take();
@@ -167,8 +174,9 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         });
     }
 
-    /// A running task has ended.
+    /// A running task has ended. Where the list sees that beside a poll, it has taken the wake of the owner's task that waits.
     pub(super) fn settle(&mut self, slot: usize, end: End<T>) {
+        self.wake();
         self.running -= 1;
         let kept = self.owner.ended(self.first + slot, end);
         self.slots[slot] = kept.map_or(Slot::Gone, Slot::Done);
