@@ -39,12 +39,6 @@ impl Groups {
         self.first.iter().chain(grown)
     }
 
-    /// Whether no group was added later.
-    #[inline]
-    pub(crate) fn were_none_added(&self) -> bool {
-        follow(&self.grown).is_none()
-    }
-
     /// The group of a worker, and where its bits are.
     pub(crate) fn place(&self, worker: usize) -> (&Group, Place) {
         // Most pools have one group: a comparison is less than a division.

@@ -158,27 +158,23 @@ impl Idle {
         }
     }
 
-    /// The decision of [`wake_one`](Self::wake_one) if one look is enough. That is so if a worker of the first group
-    /// searches. Or if none of that group sleeps, and there is neither another group nor a driver. Or if there is no
-    /// group at all, and no driver sleeps.
+    /// The decision of [`wake_one`](Self::wake_one) if it is to wake no thread: a worker searches, or no worker sleeps, and no driver.
     #[inline]
     fn nobody_to_wake(&self) -> Option<Wake> {
-        let group = match &*self.groups.first {
-            [group] => group,
-            [] if self.groups.were_none_added() && !self.drivers.any_asleep() => {
+        for group in self.groups.iter() {
+            // Ordering: relaxed, after the fence.
+            let word = group.load(Ordering::Relaxed);
+            if word.is_calm() {
                 return Some(Wake::NoneParked);
             }
-            _ => return None,
-        };
-        // Ordering: relaxed, after the fence.
-        let word = group.load(Ordering::Relaxed);
-        if word.is_calm() {
-            Some(Wake::NoneParked)
-        } else if word.searching() > 0 {
-            Some(Wake::Covered)
-        } else {
-            None
+            if word.searching() > 0 {
+                return Some(Wake::Covered);
+            }
+            if word.any_asleep() {
+                return None;
+            }
         }
+        (!self.drivers.any_asleep()).then_some(Wake::NoneParked)
     }
 
     /// The decision of a publish, after its fence.

@@ -96,6 +96,11 @@ impl Word {
         self.0 == 0
     }
 
+    /// Whether a worker of this group sleeps, in whatever way.
+    pub(crate) const fn any_asleep(self) -> bool {
+        self.0 & (P_MASK | R_MASK) != 0
+    }
+
     /// `W`.
     pub(crate) const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
