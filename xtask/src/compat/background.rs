@@ -20,6 +20,14 @@ const ROUNDS: usize = 9;
 /// Far more than a run needs.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// What is compared: its head, the side, and whether the threads of IO and AsyncCompute are in the kernel's class for idle times.
+const COLUMNS: [(&str, usize, Option<&str>); 4] = [
+    ("stock", 0, None),
+    ("ours", 1, None),
+    ("stock, idle class", 0, Some("idle")),
+    ("ours, idle class", 1, Some("idle")),
+];
+
 /// A figure of a run by its name.
 type Figures = BTreeMap<String, f64>;
 
@@ -53,29 +61,33 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
     let sides = Side::both(|side| side.program(ws, "background", &[BEVY_TASKS], OPTIMISED))?;
     let file = ws.target.join("compat/background/loaded");
     for threads in THREADS {
-        let mut runs: [Vec<Figures>; 2] = Default::default();
+        let mut runs: [Vec<Figures>; COLUMNS.len()] = Default::default();
         for round in 0..ROUNDS {
-            for at in [round % 2, (round + 1) % 2] {
-                runs[at].push(measure(&sides[at], threads, &file)?);
+            for turn in 0..COLUMNS.len() {
+                let at = (round + turn) % COLUMNS.len();
+                let (_, side, class) = COLUMNS[at];
+                runs[at].push(measure(&sides[side], threads, &file, class)?);
             }
         }
         println!("\nPools for {threads} threads, medians of {ROUNDS} rounds:\n");
-        println!("| | stock | ours |\n|---|--:|--:|");
+        let heads = COLUMNS.map(|(head, ..)| format!(" {head} |")).concat();
+        println!("| |{heads}\n|---|{}", "--:|".repeat(COLUMNS.len()));
         for (name, of) in ROWS {
-            let [stock, ours] = runs.each_ref().map(|runs| {
+            let figures = runs.each_ref().map(|runs| {
                 let figure = |run: &Figures| of(&|name| run.get(name).copied().unwrap_or(f64::NAN));
-                median(&mut Vec::from_iter(runs.iter().map(figure)))
+                let median = median(&mut Vec::from_iter(runs.iter().map(figure)));
+                format!(" {median:.2} |")
             });
-            println!("| {name} | {stock:.2} | {ours:.2} |");
+            println!("| {name} |{}", figures.concat());
         }
     }
     Ok(())
 }
 
 /// The figures that one run prints.
-fn measure(program: &Path, threads: usize, file: &Path) -> Result<Figures> {
+fn measure(program: &Path, threads: usize, file: &Path, class: Option<&str>) -> Result<Figures> {
     let mut command = Command::new(program);
-    command.arg(threads.to_string()).arg(file);
+    command.arg(threads.to_string()).arg(file).args(class);
     let text = printed(command, LIMIT)?;
     let line = |line: &str| {
         let (name, value) = line.split_once('\t')?;

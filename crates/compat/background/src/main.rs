@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use bevy_ecs::prelude::*;
 use bevy_tasks::futures_lite::future::yield_now;
 use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPoolBuilder, block_on};
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 /// Foreground tasks whose start is timed, and the pause between two.
 const STARTS: usize = 2_000;
@@ -69,19 +73,41 @@ fn compute(time: Duration, count: Option<&AtomicU64>) {
     }
 }
 
+/// The class of the threads of IO and AsyncCompute.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    /// That of all other threads.
+    Usual,
+    /// Linux's `SCHED_IDLE`.
+    Idle,
+}
+
+/// From now on the calling thread runs where no thread of the usual class wants the processor.
+fn become_idle() {
+    let class = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, class)
+        .expect("any thread may lower itself");
+}
+
 /// Bevy's pools for so many threads: the counts of `bevy_app`'s `TaskPoolOptions::with_num_threads`.
-fn make_pools(threads: usize) {
+fn make_pools(threads: usize, background: Class) {
     let quarter = threads.div_ceil(4).clamp(1, 4);
-    let build = |threads: usize, name: &str| {
+    let pool = |threads: usize, name: &str| {
         TaskPoolBuilder::new()
             .num_threads(threads)
             .thread_name(name.to_owned())
-            .build()
     };
-    IoTaskPool::get_or_init(|| build(quarter, "IO Task Pool"));
-    AsyncComputeTaskPool::get_or_init(|| build(quarter, "Async Compute Task Pool"));
+    let in_background = |name: &str| {
+        let pool = pool(quarter, name);
+        match background {
+            Class::Usual => pool.build(),
+            Class::Idle => pool.on_thread_spawn(become_idle).build(),
+        }
+    };
+    IoTaskPool::get_or_init(|| in_background("IO Task Pool"));
+    AsyncComputeTaskPool::get_or_init(|| in_background("Async Compute Task Pool"));
     let rest = threads.saturating_sub(2 * quarter).max(1);
-    ComputeTaskPool::get_or_init(|| build(rest, "Compute Task Pool"));
+    ComputeTaskPool::get_or_init(|| pool(rest, "Compute Task Pool").build());
 }
 
 fn start_background(file: &Path) {
@@ -159,9 +185,9 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-fn run(threads_wanted: usize, file: &Path) {
+fn run(threads_wanted: usize, file: &Path, background: Class) {
     calibrate();
-    make_pools(threads_wanted);
+    make_pools(threads_wanted, background);
     let print = |name: &str, value: f64| println!("{name}\t{value}");
     let times = |name: &str, mut times: Vec<Duration>| {
         print(&format!("{name} p50"), quantile(&mut times, 500));
@@ -186,12 +212,18 @@ fn run(threads_wanted: usize, file: &Path) {
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
-    let (threads, file) = (args.next(), args.next());
-    let (Some(Ok(threads)), Some(file)) = (threads.map(|text| text.parse()), file) else {
-        eprintln!("usage: background THREADS FILE");
+    let (threads, file, class) = (args.next(), args.next(), args.next());
+    let class = match class.as_deref() {
+        None => Some(Class::Usual),
+        Some("idle") => Some(Class::Idle),
+        Some(_) => None,
+    };
+    let threads = threads.and_then(|text| text.parse().ok());
+    let (Some(threads), Some(file), Some(class)) = (threads, file, class) else {
+        eprintln!("usage: background THREADS FILE [idle]");
         return ExitCode::from(2);
     };
-    run(threads, &PathBuf::from(file));
+    run(threads, &PathBuf::from(file), class);
     // The background work has no end.
     std::process::exit(0)
 }
