@@ -54,6 +54,17 @@ impl<L: Links> RefUnwindSafe for Inbox<L> {}
 impl<L: Links> Inbox<L> {
     const_fn! {
         /// An empty inbox. Allocates nothing, now or later.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use terrace_queue::{Boxed, Inbox, Node};
+        ///
+        /// // It may be a static: an interrupt finds it without a lock.
+        /// static INBOX: Inbox<Boxed<u32>> = Inbox::new();
+        /// INBOX.push(Node::boxed(7));
+        /// assert_eq!(INBOX.take().next().unwrap().value, 7);
+        /// ```
         pub const fn new() -> Self {
             Self {
                 last: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
@@ -64,6 +75,21 @@ impl<L: Links> Inbox<L> {
 
     /// Appends an item. The owner may take it, and free what holds this inbox, before the call returns. Lock-free: an
     /// attempt fails only because another push came between.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Boxed, Inbox, Node};
+    ///
+    /// let inbox = Inbox::<Boxed<u32>>::new();
+    /// std::thread::scope(|scope| {
+    ///     for n in 0..4 {
+    ///         let inbox = &inbox;
+    ///         scope.spawn(move || inbox.push(Node::boxed(n)));
+    ///     }
+    /// });
+    /// assert_eq!(inbox.take().map(|node| node.value).sum::<u32>(), 6);
+    /// ```
     #[inline]
     pub fn push(&self, item: L::Item) {
         let raw = L::into_raw(item);
@@ -104,6 +130,21 @@ impl<L: Links> Inbox<L> {
     }
 
     /// Takes all items that are there, first come first served. One swap, and one pass over the items taken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Boxed, Inbox, Node};
+    ///
+    /// let inbox = Inbox::<Boxed<u32>>::new();
+    /// inbox.push(Node::boxed(1));
+    /// inbox.push(Node::boxed(2));
+    /// let taken = inbox.take();
+    /// // What is pushed from now on is for the next call.
+    /// inbox.push(Node::boxed(3));
+    /// assert!(taken.map(|node| node.value).eq([1, 2]));
+    /// assert!(inbox.take().map(|node| node.value).eq([3]));
+    /// ```
     #[inline]
     pub fn take(&self) -> Taken<L> {
         let acquire = if weakened!("queue-inbox-take-relaxed") {
@@ -135,6 +176,17 @@ impl<L: Links> Inbox<L> {
 
     /// Whether there is no item, as a hint: one relaxed load. After the fences of the parking protocol it
     /// does not miss an item whose push had returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Boxed, Inbox, Node};
+    ///
+    /// let inbox = Inbox::<Boxed<&str>>::new();
+    /// assert!(inbox.is_empty());
+    /// inbox.push(Node::boxed("wake"));
+    /// assert!(!inbox.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Ordering: Relaxed, the pointer is not followed.

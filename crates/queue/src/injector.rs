@@ -38,12 +38,37 @@ pub struct Injector<T> {
 impl<T> Injector<T> {
     const_fn! {
         /// An empty queue. It allocates at the first push.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use terrace_queue::Injector;
+        ///
+        /// static INJECTOR: Injector<u32> = Injector::new();
+        /// INJECTOR.push(1);
+        /// assert_eq!(INJECTOR.pop(), Some(1));
+        /// ```
         pub const fn new() -> Self {
             Self { store: Store::new() }
         }
     }
 
     /// Appends an item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let injector = terrace_queue::Injector::new();
+    /// std::thread::scope(|scope| {
+    ///     for n in 0..4 {
+    ///         let injector = &injector;
+    ///         scope.spawn(move || injector.push(n));
+    ///     }
+    /// });
+    /// let mut all: Vec<_> = std::iter::from_fn(|| injector.pop()).collect();
+    /// all.sort();
+    /// assert_eq!(all, [0, 1, 2, 3]);
+    /// ```
     #[inline]
     pub fn push(&self, item: T) {
         self.store.push(item);
@@ -53,11 +78,29 @@ impl<T> Injector<T> {
     ///
     /// # Panics
     /// If the iterator does. The items it gave before are in the queue, which works as before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let injector = terrace_queue::Injector::new();
+    /// injector.push_batch("abc".chars());
+    /// assert!(std::iter::from_fn(|| injector.pop()).eq("abc".chars()));
+    /// ```
     pub fn push_batch(&self, items: impl Iterator<Item = T>) {
         items.for_each(|item| self.store.push(item));
     }
 
     /// Takes the first item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let injector = terrace_queue::Injector::new();
+    /// assert_eq!(injector.pop(), None);
+    /// injector.push('a');
+    /// injector.push('b');
+    /// assert_eq!((injector.pop(), injector.pop()), (Some('a'), Some('b')));
+    /// ```
     #[inline]
     pub fn pop(&self) -> Option<T> {
         if self.is_empty() {
@@ -88,6 +131,19 @@ impl<T> Injector<T> {
     }
 
     /// As [`pop_batch_into`](Self::pop_batch_into); the second value says how many others went into `dst`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Injector, OwnedRing};
+    ///
+    /// let (injector, mut ring) = (Injector::new(), OwnedRing::new());
+    /// injector.push_batch(0..3);
+    /// let owner = ring.owner();
+    /// // Fewer than the caller would take.
+    /// assert_eq!(injector.pop_counted_into(&owner, 8), Some((0, 2)));
+    /// assert_eq!(owner.pop(), Some(1));
+    /// ```
     #[inline]
     pub fn pop_counted_into(&self, dst: &Owner<'_, T>, max: usize) -> Option<(T, usize)> {
         if max == 0 {
@@ -110,6 +166,16 @@ impl<T> Injector<T> {
 
     /// The number of items, as a hint, those included whose push has not returned. If other threads push and pop during the call, it may
     /// be too high. It is 0 only if there was no item that no thread was taking.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let injector = terrace_queue::Injector::new();
+    /// injector.push_batch(0..3);
+    /// injector.pop();
+    /// // No other thread pushes or pops, so it is exact.
+    /// assert_eq!(injector.len_hint(), 2);
+    /// ```
     #[inline]
     pub fn len_hint(&self) -> usize {
         self.store.len()
@@ -117,6 +183,15 @@ impl<T> Injector<T> {
 
     /// Whether there is no item, as a hint: four loads. After the fences of the parking protocol it does not miss an
     /// item whose push had returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let injector = terrace_queue::Injector::new();
+    /// assert!(injector.is_empty());
+    /// injector.push(());
+    /// assert!(!injector.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.store.is_empty()

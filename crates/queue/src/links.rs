@@ -140,6 +140,16 @@ pub struct Node<T> {
 
 impl<T> Node<T> {
     /// A boxed node: one allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Boxed, Inbox, Node};
+    ///
+    /// let inbox = Inbox::<Boxed<String>>::new();
+    /// inbox.push(Node::boxed("a message".to_owned()));
+    /// assert_eq!(inbox.take().next().unwrap().value, "a message");
+    /// ```
     pub fn boxed(value: T) -> Box<Self> {
         Box::new(Self {
             link: Link::new(),

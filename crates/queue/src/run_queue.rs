@@ -30,6 +30,13 @@ pub struct RunQueue<T> {
 impl<T> RunQueue<T> {
     const_fn! {
         /// An empty queue; allocates at the first push.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let queue = terrace_queue::RunQueue::<u32>::new();
+        /// assert!(queue.is_empty());
+        /// ```
         pub const fn new() -> Self {
             Self { items: UnsafeCell::new(VecDeque::new()) }
         }
@@ -45,18 +52,50 @@ impl<T> RunQueue<T> {
     }
 
     /// Appends an item. Amortised constant; allocates when it grows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back(1);
+    /// queue.push_back(2);
+    /// assert_eq!(queue.pop_front(), Some(1));
+    /// ```
     #[inline]
     pub fn push_back(&self, item: T) {
         self.with_mut(|items| items.push_back(item));
     }
 
     /// Puts an item before all others. Amortised constant; allocates when it grows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back("later");
+    /// queue.push_front("next");
+    /// assert_eq!(queue.pop_front(), Some("next"));
+    /// ```
     #[inline]
     pub fn push_front(&self, item: T) {
         self.with_mut(|items| items.push_front(item));
     }
 
     /// Takes the first item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back(1);
+    /// while let Some(n) = queue.pop_front() {
+    ///     // The loop's body may use the queue.
+    ///     if n < 3 {
+    ///         queue.push_back(n + 1);
+    ///     }
+    /// }
+    /// assert!(queue.is_empty());
+    /// ```
     #[inline]
     pub fn pop_front(&self) -> Option<T> {
         self.with_mut(VecDeque::pop_front)
@@ -64,18 +103,48 @@ impl<T> RunQueue<T> {
 
     /// Takes everything, leaving the queue empty and without capacity. Dropping the result may run user
     /// code, which may use this queue again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back(1);
+    /// queue.push_back(2);
+    /// let taken = queue.take();
+    /// queue.push_back(3);
+    /// assert_eq!(taken, [1, 2]);
+    /// assert_eq!(queue.take(), [3]);
+    /// ```
     #[must_use]
     pub fn take(&self) -> VecDeque<T> {
         self.with_mut(core::mem::take)
     }
 
     /// The number of items.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back('a');
+    /// assert_eq!(queue.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.with_mut(|items| items.len())
     }
 
     /// Whether there is no item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue = terrace_queue::RunQueue::new();
+    /// queue.push_back('a');
+    /// assert!(!queue.is_empty());
+    /// queue.pop_front();
+    /// assert!(queue.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -61,6 +61,19 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     ///
     /// # Panics
     /// When `FIRST` times 2^24 slots are open at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 1>::default();
+    /// let (first, second) = (table.acquire(), table.acquire());
+    /// table.release(first);
+    /// assert_eq!(table.acquire(), first, "the lowest free one");
+    /// assert_ne!(first, second);
+    /// ```
     pub fn acquire(&self) -> usize {
         let mut open = self.open.lock();
         let word = match open.iter().position(|&word| word != u64::MAX) {
@@ -91,6 +104,21 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// Gives a slot back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let table = SlotTable::<AtomicU32, 1>::default();
+    /// let index = table.acquire();
+    /// table.get(index).unwrap().store(7, Relaxed);
+    /// table.release(index);
+    /// // The next owner finds what the last one has left.
+    /// assert_eq!(table.acquire(), index);
+    /// assert_eq!(table.get(index).unwrap().load(Relaxed), 7);
+    /// ```
     pub fn release(&self, index: usize) {
         let mut open = self.open.lock();
         open[index / 64] &= !(1 << (index % 64));
@@ -103,6 +131,19 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// As [`acquire`](Self::acquire), but takes the slot that is [kept](Self::keep) first, if one is: one read-modify-write, and no lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 1>::default();
+    /// let index = table.acquire_kept();
+    /// table.keep(index);
+    /// assert_eq!(table.acquire_kept(), index);
+    /// assert_ne!(table.acquire_kept(), index, "none is kept any more");
+    /// ```
     pub fn acquire_kept(&self) -> usize {
         let acquire = ordering!("queue-slot-kept-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release in `keep`.
@@ -112,6 +153,20 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
 
     /// Leaves the slot open for the next thread that calls [`acquire_kept`](Self::acquire_kept), which sees what the calling one has
     /// written there. If another slot is kept, gives this one back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 1>::default();
+    /// let (one, two) = (table.acquire(), table.acquire());
+    /// table.keep(one);
+    /// table.keep(two);
+    /// // One is kept, and scans see it. The other was given back.
+    /// assert_eq!((table.acquire_kept(), table.high()), (one, one + 1));
+    /// ```
     pub fn keep(&self, index: usize) {
         // Ordering: Release pairs with the Acquire in `acquire_kept`. Relaxed on failure, which hands nothing over.
         let kept = self
@@ -123,6 +178,18 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// The slot at `index`, which was acquired at some time; `None` where its chunk never was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 1>::default();
+    /// assert!(table.get(0).is_none());
+    /// let index = table.acquire();
+    /// assert!(table.get(index).is_some());
+    /// ```
     #[inline]
     pub fn get(&self, index: usize) -> Option<&S> {
         let (chunk, offset) = Self::locate(index);
@@ -140,6 +207,20 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// One past the highest slot that may be open.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 4>::default();
+    /// assert_eq!(table.high(), 0);
+    /// let (_, second) = (table.acquire(), table.acquire());
+    /// assert_eq!(table.high(), 2);
+    /// table.release(second);
+    /// assert_eq!(table.high(), 1);
+    /// ```
     #[inline]
     pub fn high(&self) -> usize {
         // Ordering: Relaxed. It pairs with the store in `acquire`, by the fences named there.
@@ -147,11 +228,37 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     }
 
     /// Every slot that was ever open, and some that were not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let table = SlotTable::<AtomicU32, 4>::default();
+    /// let index = table.acquire();
+    /// table.get(index).unwrap().store(7, Relaxed);
+    /// table.release(index);
+    /// // For a count that is to survive its owners.
+    /// assert_eq!(table.all().map(|slot| slot.load(Relaxed)).sum::<u32>(), 7);
+    /// ```
     pub fn all(&self) -> impl Iterator<Item = &S> {
         (0..).map_while(|index| self.get(index))
     }
 
     /// The slots that may be open, lowest first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::SlotTable;
+    /// use terrace_sync::atomic::AtomicU32;
+    ///
+    /// let table = SlotTable::<AtomicU32, 4>::default();
+    /// assert_eq!(table.scan().count(), 0);
+    /// table.acquire();
+    /// assert_eq!(table.scan().count(), 1);
+    /// ```
     #[inline]
     pub fn scan(&self) -> impl Iterator<Item = &S> {
         (0..self.high()).filter_map(|index| self.get(index))

@@ -99,6 +99,15 @@ impl<T: Word> ForkDeque<T> {
     /// An empty deque in the form of fences that the process has. It chooses that form if no thread has.
     ///
     /// One allocation of about 128 KiB, of which the system gives the pages that pushes touch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::ForkDeque;
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// assert!(deque.is_empty() && !deque.is_in_use());
+    /// ```
     pub fn boxed() -> Box<Self> {
         Self::boxed_with(steal::fence_kind())
     }
@@ -126,6 +135,23 @@ impl<T: Word> ForkDeque<T> {
     }
 
     /// Which threads the jobs are for, as a hint: one relaxed load.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert_eq!(deque.offer(), Offer::None);
+    /// let job = me.push(1, share).unwrap();
+    /// assert_eq!(deque.offer(), Offer::Open);
+    /// // SAFETY: it is the last job that was pushed.
+    /// unsafe { me.pop(job) };
+    /// assert_eq!(deque.offer(), Offer::None);
+    /// ```
     #[inline]
     pub fn offer(&self) -> Offer {
         // Ordering: Relaxed, a hint. A thread that may sleep fences before its look, and the owner before it wakes.
@@ -134,6 +160,24 @@ impl<T: Word> ForkDeque<T> {
 
     /// A number that changes when a thread takes or gives away the oldest job, and when the deque becomes empty. `None` if no
     /// job is here. A hint as [`offer`](Self::offer): of two looks that are the same, the second sees a job that stood still.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert_eq!(deque.look(), None);
+    /// me.push(1, share).unwrap();
+    /// me.push(2, share).unwrap();
+    /// let before = deque.look();
+    /// assert_eq!(deque.look(), before, "the oldest job stands still");
+    /// deque.force();
+    /// assert_ne!(deque.look(), before);
+    /// ```
     #[inline]
     pub fn look(&self) -> Option<u64> {
         // Ordering: Relaxed, both, a hint as `offer`.
@@ -145,6 +189,23 @@ impl<T: Word> ForkDeque<T> {
     }
 
     /// Whether the owner has pushed a job that it has not popped, also one that another thread has taken. A hint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let job = me.push(1, share).unwrap();
+    /// deque.force();
+    /// assert!(deque.is_empty() && deque.is_in_use());
+    /// // SAFETY: it is the last job that was pushed.
+    /// unsafe { me.pop(job) };
+    /// assert!(!deque.is_in_use());
+    /// ```
     #[inline]
     pub fn is_in_use(&self) -> bool {
         // Ordering: Relaxed, a hint as `offer`.
@@ -152,6 +213,20 @@ impl<T: Word> ForkDeque<T> {
     }
 
     /// Whether there is no job but one that is given away, as a hint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert!(deque.is_empty());
+    /// me.push(1, share).unwrap();
+    /// assert!(!deque.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Ordering: Relaxed, both, a hint as `offer`.

@@ -67,6 +67,18 @@ impl<S> Latch<S> {
     }
 
     /// Whether the job has ended. If so, the caller sees its result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::Latch;
+    ///
+    /// let latch = Latch::<()>::new();
+    /// assert!(!latch.is_done());
+    /// // SAFETY: this is the one call, and the latch lives.
+    /// unsafe { Latch::set(&raw const latch, |_| (), |()| ()) };
+    /// assert!(latch.is_done());
+    /// ```
     #[inline]
     pub fn is_done(&self) -> bool {
         let acquire = ordering!("queue-latch-look-relaxed", Acquire);

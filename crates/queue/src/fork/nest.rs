@@ -47,6 +47,15 @@ const NUMBER_SHIFT: u32 = 20;
 
 impl Root {
     /// The root that a word says, or `None`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::Root;
+    ///
+    /// assert_eq!(Root::unpack(0), None);
+    /// assert_eq!(Root::unpack(1 << 20).map(Root::pack), Some(1 << 20));
+    /// ```
     #[inline]
     #[must_use]
     pub fn unpack(word: u64) -> Option<Self> {
@@ -109,6 +118,15 @@ pub struct Nest {
 
 impl Nest {
     /// Of the seat with this number. `None` if the number is too large to be shown.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::Nest;
+    ///
+    /// assert!(Nest::of_seat(0).is_some());
+    /// assert!(Nest::of_seat(1 << 14).is_none());
+    /// ```
     pub fn of_seat(seat: usize) -> Option<Self> {
         Some(Self {
             roots: core::array::from_fn(|_| AtomicU64::new(0)),
@@ -122,6 +140,21 @@ impl Nest {
     }
 
     /// The owner begins a stolen job. `None` if the root is not shown: it lies too deep, or above jobs of the owner.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(3).unwrap();
+    /// let outer = nest.begin(&me).unwrap();
+    /// let inner = nest.begin(&me).unwrap();
+    /// assert_eq!((outer.seat(), inner.seat()), (3, 3));
+    /// assert!(nest.is_inside(outer) && nest.is_inside(inner));
+    /// ```
     pub fn begin<T: Word>(&self, owner: &Owner<'_, T>) -> Option<Root> {
         // Ordering: Relaxed, the owner's word; so are all accesses to `depth` and `begun`.
         let depth = self.depth.load(Ordering::Relaxed);
@@ -144,6 +177,21 @@ impl Nest {
     }
 
     /// The job of `root`, the last that was begun, has ended; each job that the owner pushed in it was popped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(0).unwrap();
+    /// let first = nest.begin(&me).unwrap();
+    /// nest.end(&me, first);
+    /// let second = nest.begin(&me).unwrap();
+    /// assert!(!nest.is_inside(first) && nest.is_inside(second));
+    /// ```
     pub fn end<T: Word>(&self, owner: &Owner<'_, T>, root: Root) {
         let depth = root.depth();
         // Ordering: Relaxed, published by the epoch.
@@ -175,6 +223,23 @@ impl Nest {
     }
 
     /// The owner waits for `root` from now on, or for none. It says so again when it has run another root in the wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest, Root};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(0).unwrap();
+    /// let root = nest.begin(&me).unwrap();
+    /// let elsewhere = Root::unpack(1 << 20 | 5);
+    /// nest.set_wait(elsewhere);
+    /// assert_eq!(nest.next_of(root), elsewhere);
+    /// nest.set_wait(None);
+    /// assert_eq!(nest.next_of(root), None);
+    /// ```
     pub fn set_wait(&self, root: Option<Root>) {
         let release = ordering!("queue-root-wait-relaxed", Release);
         // Ordering: Release pairs with the Acquire in `next_of`: the roots that have ended are hidden.

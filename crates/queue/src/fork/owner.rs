@@ -31,6 +31,20 @@ impl<T: Word> ForkDeque<T> {
     ///
     /// The program uses at most one owner handle of a deque at a time. If it uses two one after the other, the uses of
     /// the first happen before those of the second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Popped};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let job = me.push(1, share).unwrap();
+    /// // SAFETY: it is the last job that was pushed.
+    /// assert_eq!(unsafe { me.pop(job) }, Popped::Mine);
+    /// ```
     #[inline(always)]
     pub unsafe fn owner(&self) -> Owner<'_, T> {
         Owner {
@@ -54,6 +68,19 @@ impl Drop for Unwinding {
 
 impl<'a, T: Word> Owner<'a, T> {
     /// The deque this is the owner of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// assert!(me.deque().is_in_use());
+    /// ```
     #[inline]
     pub fn deque(&self) -> &'a ForkDeque<T> {
         self.deque
@@ -67,6 +94,26 @@ impl<'a, T: Word> Owner<'a, T> {
     ///
     /// # Panics
     /// If `consider` panics in `pace`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Full, Gives, Offer, Pace};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let mut considered = 0;
+    /// let mut each_fourth = |_: Considered| {
+    ///     considered += 1;
+    ///     Pace { pushes: 4, offer: Offer::Open, gives: Gives::Asked }
+    /// };
+    /// for job in 0..ForkDeque::<usize>::CAPACITY {
+    ///     me.push(job, &mut each_fourth).unwrap();
+    /// }
+    /// assert_eq!(me.push(0, &mut each_fourth), Err(Full));
+    /// assert!(considered >= ForkDeque::<usize>::CAPACITY / 4);
+    /// ```
     #[inline(always)]
     pub fn push(&self, job: T, consider: impl Consider) -> Result<Depth, Full> {
         let mine = &self.deque.mine;
@@ -162,6 +209,23 @@ impl<'a, T: Word> Owner<'a, T> {
     /// # Safety
     ///
     /// `at` came out of [`push`](Self::push) of this deque, and every later push of it has been popped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Popped};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let outer = me.push(1, share).unwrap();
+    /// let inner = me.push(2, share).unwrap();
+    /// assert_eq!(deque.force(), Some(1));
+    /// // SAFETY: the jobs are popped in the reverse order of their pushes.
+    /// let popped = unsafe { (me.pop(inner), me.pop(outer)) };
+    /// assert_eq!(popped, (Popped::Mine, Popped::Stolen));
+    /// ```
     #[inline(always)]
     pub unsafe fn pop(&self, at: Depth) -> Popped {
         // SAFETY: the contract of this function is that of the other.
@@ -173,6 +237,22 @@ impl<'a, T: Word> Owner<'a, T> {
     /// # Safety
     ///
     /// As [`pop`](Self::pop).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Popped};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let job = me.push(1, share).unwrap();
+    /// let mut last = None;
+    /// // SAFETY: it is the last job that was pushed.
+    /// let popped = unsafe { me.pop_and(job, |level| last = Some(level)) };
+    /// assert_eq!((popped, last), (Popped::Mine, Some(0)));
+    /// ```
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
     pub unsafe fn pop_and(&self, at: Depth, emptied: impl FnOnce(u32)) -> Popped {
@@ -235,6 +315,20 @@ impl<'a, T: Word> Owner<'a, T> {
     }
 
     /// The root that jobs belong to which this owner gives away from now on. Cost: one store.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.set_root(7);
+    /// me.push(1, share).unwrap();
+    /// assert_eq!(deque.gift_root(), Some(7));
+    /// ```
     #[inline]
     pub fn set_root(&self, root: u64) {
         // Ordering: Relaxed, published with the gift.
@@ -242,6 +336,26 @@ impl<'a, T: Word> Owner<'a, T> {
     }
 
     /// The owner considers in its next push. Cost: one store.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let mut considered = 0;
+    /// let mut seldom = |_: Considered| {
+    ///     considered += 1;
+    ///     Pace { pushes: 1_000, offer: Offer::Open, gives: Gives::Asked }
+    /// };
+    /// me.push(1, &mut seldom).unwrap();
+    /// me.push(2, &mut seldom).unwrap();
+    /// me.consider_next();
+    /// me.push(3, &mut seldom).unwrap();
+    /// assert_eq!(considered, 2, "in the first push, and in the last");
+    /// ```
     #[inline]
     pub fn consider_next(&self) {
         self.set_left(1);
@@ -252,6 +366,24 @@ impl<'a, T: Word> Owner<'a, T> {
     ///
     /// # Panics
     /// In debug builds, if a job is in the deque.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let job = me.push(1, share).unwrap();
+    /// let before = deque.look();
+    /// // SAFETY: it is the last job that was pushed.
+    /// unsafe { me.pop(job) };
+    /// me.begin_epoch();
+    /// me.push(2, share).unwrap();
+    /// assert_ne!(deque.look(), before, "a thief that looked before takes no job of this epoch");
+    /// ```
     #[inline]
     pub fn begin_epoch(&self) {
         let deque = self.deque;
@@ -265,6 +397,20 @@ impl<'a, T: Word> Owner<'a, T> {
     }
 
     /// Whether the owner has no job in the deque. Exact: only the owner adds one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert!(me.is_idle());
+    /// me.push(1, share).unwrap();
+    /// assert!(!me.is_idle());
+    /// ```
     #[inline]
     pub fn is_idle(&self) -> bool {
         // Ordering: Relaxed, both. An old index of `top` only makes a deque look full that a thief has emptied.

@@ -20,6 +20,20 @@ pub enum Stolen<T> {
 
 impl<T> Stolen<T> {
     /// The job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// let stolen = deque.steal(Offer::Open, || false);
+    /// assert_eq!(stolen.map(|job| job.into_inner()), Some(1));
+    /// ```
     #[inline]
     pub fn into_inner(self) -> T {
         match self {
@@ -34,6 +48,19 @@ impl<T: Word> ForkDeque<T> {
     /// After the fences of a parking protocol it misses no job that its owner published before, but one that the owner is
     /// giving away at this moment. [`Consider::published`](super::Consider::published) comes after that gift: there the owner looks for
     /// sleepers where [`Considered::asked`](super::Considered) says that it may have given.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Quiet, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// assert!(deque.has_jobs(Offer::Quiet) && !deque.has_jobs(Offer::Open));
+    /// ```
     #[inline]
     pub fn has_jobs(&self, least: Offer) -> bool {
         // Ordering: Relaxed, a hint as `offer`.
@@ -42,6 +69,20 @@ impl<T: Word> ForkDeque<T> {
     }
 
     /// Whether a thief gets a job that is here: a gift, or any where the system allows [`force`](Self::force). A hint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// // A gift is, also in a sandbox whose system refuses the fence.
+    /// assert!(deque.is_takeable());
+    /// ```
     #[inline]
     pub fn is_takeable(&self) -> bool {
         // Ordering: Relaxed, a hint as `offer`.
@@ -53,6 +94,25 @@ impl<T: Word> ForkDeque<T> {
     ///
     /// `waits` is called after each poll, so it says how long a poll takes. A quiet owner does not answer, and is not asked.
     /// `None` also where other threads were faster.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Stolen};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// let mut polls = 0;
+    /// let stolen = deque.steal(Offer::Open, || {
+    ///     polls += 1;
+    ///     polls < 10
+    /// });
+    /// // The owner has not answered in that time.
+    /// assert_eq!(stolen, Some(Stolen::Forced(1)));
+    /// ```
     pub fn steal(&self, least: Offer, waits: impl FnMut() -> bool) -> Option<Stolen<T>> {
         self.steal_if(least, waits, |_| true)
     }
@@ -62,6 +122,22 @@ impl<T: Word> ForkDeque<T> {
     /// `may` is called before each try to take a job. For a gift it gets the [root](super::Owner::set_root) of it. For the
     /// oldest job it gets `None`, after an Acquire look at the deque: the job is taken only if the owner has begun no
     /// [epoch](super::Owner::begin_epoch) since that look.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Stolen};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.set_root(7);
+    /// me.push(1, share).unwrap();
+    /// let of = |wanted| move |root: Option<u64>| root == Some(wanted);
+    /// assert_eq!(deque.steal_if(Offer::Open, || false, of(8)), None);
+    /// assert_eq!(deque.steal_if(Offer::Open, || false, of(7)), Some(Stolen::Given(1)));
+    /// ```
     pub fn steal_if(
         &self,
         least: Offer,
@@ -95,6 +171,23 @@ impl<T: Word> ForkDeque<T> {
     }
 
     /// Takes the job that the owner gives away. One load where there is none, else one compare-exchange.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// me.push(1, share).unwrap();
+    /// assert_eq!(deque.take_gift(), None);
+    /// deque.ask();
+    /// // The owner considers in this push, and answers with its oldest job.
+    /// me.push(2, share).unwrap();
+    /// assert_eq!(deque.take_gift(), Some(1));
+    /// ```
     #[inline]
     pub fn take_gift(&self) -> Option<T> {
         self.take_gift_if(|_| true)
@@ -128,6 +221,21 @@ impl<T: Word> ForkDeque<T> {
 
     /// The [root](super::Owner::set_root) of the job that the owner gives away, as a hint: two loads. After the fences of a parking
     /// protocol as [`has_jobs`](Self::has_jobs).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert_eq!(deque.gift_root(), None);
+    /// me.set_root(3);
+    /// me.push(1, share).unwrap();
+    /// assert_eq!(deque.gift_root(), Some(3));
+    /// ```
     #[inline]
     pub fn gift_root(&self) -> Option<u64> {
         // Ordering: Acquire pairs with the Release store in `give`: the root is that of this gift, or of a later one.
@@ -139,6 +247,16 @@ impl<T: Word> ForkDeque<T> {
 
     /// Asks the owner for a job, which it gives when it considers. Returns whether the request is new: there may be one
     /// already, or a gift. At most one compare-exchange.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::ForkDeque;
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// assert!(deque.ask());
+    /// assert!(!deque.ask(), "one request is there");
+    /// ```
     #[inline]
     pub fn ask(&self) -> bool {
         let (none, asked) = (Gift::NONE.pack(), Gift::ASKED.pack());
@@ -159,6 +277,21 @@ impl<T: Word> ForkDeque<T> {
     ///
     /// `None`, too, if the system refuses the fence, as in a sandbox that the process has entered later: thieves then get
     /// gifts only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+    ///
+    /// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// assert_eq!(deque.force(), None);
+    /// me.push(1, share).unwrap();
+    /// me.push(2, share).unwrap();
+    /// assert_eq!((deque.force(), deque.force()), (Some(1), Some(2)));
+    /// ```
     pub fn force(&self) -> Option<T> {
         self.force_if(|_| true)
     }

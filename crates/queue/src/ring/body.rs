@@ -73,6 +73,13 @@ impl<T> Ring<T> {
     pub const CAPACITY: usize = CAPACITY;
 
     /// An empty ring. Allocates nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let ring = terrace_queue::Ring::<u32>::new();
+    /// assert!(ring.is_empty());
+    /// ```
     pub fn new() -> Self {
         Self::starting_at(0)
     }
@@ -87,6 +94,16 @@ impl<T> Ring<T> {
     }
 
     /// The number of items, as a hint: exact for the owner while no thief is at work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let owner = ring.owner();
+    /// owner.push('a').unwrap();
+    /// owner.push('b').unwrap();
+    /// assert_eq!(owner.ring().len(), 2);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         // Ordering: Relaxed for the tail, a hint. The parking protocol fences between the push and this load, so a
@@ -106,6 +123,16 @@ impl<T> Ring<T> {
     }
 
     /// Whether there is no item, as a hint: an acquiring load of the head, then a relaxed one of the tail.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let looker = ring.share();
+    /// assert!(looker.is_empty());
+    /// ring.owner().push('a').unwrap();
+    /// assert!(!looker.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -113,6 +140,17 @@ impl<T> Ring<T> {
 
     /// How many items were ever taken out, wrapping at 2³²: if it is the same at two looks, none was taken between them.
     /// One relaxed load.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let owner = ring.owner();
+    /// owner.push('a').unwrap();
+    /// let before = owner.ring().taken();
+    /// assert_eq!(owner.pop(), Some('a'));
+    /// assert_ne!(owner.ring().taken(), before, "the owner moves");
+    /// ```
     #[inline]
     pub fn taken(&self) -> u32 {
         // Ordering: Relaxed, a hint.

@@ -44,6 +44,14 @@ pub struct OwnedRing<T> {
 
 impl<T> OwnedRing<T> {
     /// An empty ring.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// ring.owner().push(1).unwrap();
+    /// assert_eq!(ring.share().steal_one(), Some(1));
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -52,6 +60,15 @@ impl<T> OwnedRing<T> {
     }
 
     /// The handle that pushes and pops.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let owner = ring.owner();
+    /// owner.push(1).unwrap();
+    /// assert_eq!(owner.pop(), Some(1));
+    /// ```
     #[inline]
     pub fn owner(&mut self) -> Owner<'_, T> {
         // SAFETY: the handle borrows `self` mutably, and no other value of this type has this ring. So there is no second handle that
@@ -61,6 +78,16 @@ impl<T> OwnedRing<T> {
     }
 
     /// The ring, for thieves and for looks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let victim = ring.share();
+    /// ring.owner().push("a job").unwrap();
+    /// let thief = std::thread::spawn(move || victim.steal_one());
+    /// assert_eq!(thief.join().unwrap(), Some("a job"));
+    /// ```
     #[must_use]
     pub fn share(&self) -> Arc<Ring<T>> {
         Arc::clone(&self.ring)

@@ -51,6 +51,19 @@ pub struct Overflow<T>(pub T);
 
 impl<T> Overflow<T> {
     /// The item that found no room.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{OwnedRing, Ring};
+    ///
+    /// let mut ring = OwnedRing::new();
+    /// let owner = ring.owner();
+    /// for n in 0..Ring::<usize>::CAPACITY {
+    ///     owner.push(n).unwrap();
+    /// }
+    /// assert_eq!(owner.push(1_000).unwrap_err().into_inner(), 1_000);
+    /// ```
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -77,6 +90,16 @@ impl<T> Ring<T> {
     ///
     /// The program uses at most one owner handle of a ring at a time. If it uses two one after the other, the uses of
     /// the first happen before those of the second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let ring = terrace_queue::Ring::new();
+    /// // SAFETY: one owner handle of this ring.
+    /// let owner = unsafe { ring.owner() };
+    /// owner.push(1).unwrap();
+    /// assert_eq!(ring.steal_one(), Some(1));
+    /// ```
     #[inline]
     pub unsafe fn owner(&self) -> Owner<'_, T> {
         Owner::new(self)
@@ -101,6 +124,15 @@ impl<'a, T> Owner<'a, T> {
     }
 
     /// The ring this is the owner of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let owner = ring.owner();
+    /// owner.push(1).unwrap();
+    /// assert_eq!(owner.ring().len(), 1);
+    /// ```
     #[inline]
     pub fn ring(&self) -> &'a Ring<T> {
         self.ring
@@ -110,6 +142,21 @@ impl<'a, T> Owner<'a, T> {
     ///
     /// # Errors
     /// Gives the item back if the ring is full, or if all room left is still being copied out by a thief.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{OwnedRing, Overflow, Ring};
+    ///
+    /// let mut ring = OwnedRing::new();
+    /// let owner = ring.owner();
+    /// for n in 0..Ring::<usize>::CAPACITY {
+    ///     owner.push(n).unwrap();
+    /// }
+    /// assert_eq!(owner.push(7), Err(Overflow(7)));
+    /// owner.pop();
+    /// assert_eq!(owner.push(7), Ok(()));
+    /// ```
     #[inline]
     pub fn push(&self, item: T) -> Result<(), Overflow<T>> {
         let mut batch = self.batch();
@@ -179,6 +226,16 @@ impl<'a, T> Owner<'a, T> {
     }
 
     /// Takes the oldest item. One compare-exchange, more only if a thief interferes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let owner = ring.owner();
+    /// owner.push(1).unwrap();
+    /// owner.push(2).unwrap();
+    /// assert_eq!((owner.pop(), owner.pop(), owner.pop()), (Some(1), Some(2), None));
+    /// ```
     #[inline]
     pub fn pop(&self) -> Option<T> {
         // Ordering: Relaxed, both for the head, which the compare-exchange checks, and for the tail, which this

@@ -18,6 +18,21 @@ impl<T> Ring<T> {
     /// has room. `None` if there is nothing, another thief is at work, or `dst` is this ring's own.
     ///
     /// Two compare-exchanges, more only if the owner interferes; one store into `dst`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::OwnedRing;
+    ///
+    /// let (mut mine, mut other) = (OwnedRing::new(), OwnedRing::new());
+    /// for n in 0..5 {
+    ///     mine.owner().push(n).unwrap();
+    /// }
+    /// let thief = other.owner();
+    /// // Three of five: one to run at once, two in the thief's ring.
+    /// assert_eq!(mine.share().steal_into(&thief), Some(0));
+    /// assert_eq!((thief.pop(), thief.pop(), thief.pop()), (Some(1), Some(2), None));
+    /// ```
     pub fn steal_into(&self, dst: &Owner<'_, T>) -> Option<T> {
         if core::ptr::eq(self, dst.ring()) {
             return None;
@@ -43,6 +58,17 @@ impl<T> Ring<T> {
     /// Steals the oldest item. `None` if there is nothing or another thief is at work.
     ///
     /// Two compare-exchanges, more only if the owner interferes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut ring = terrace_queue::OwnedRing::new();
+    /// let victim = ring.share();
+    /// assert_eq!(victim.steal_one(), None);
+    /// ring.owner().push(1).unwrap();
+    /// ring.owner().push(2).unwrap();
+    /// assert_eq!(victim.steal_one(), Some(1));
+    /// ```
     pub fn steal_one(&self) -> Option<T> {
         let claim = self.claim(|_| 1)?;
         // SAFETY: the claim covers its first position, which is read once, before the release.
