@@ -3,7 +3,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 #[cfg(terrace_forte)]
 use terrace_benches::awaits::Forte;
-use terrace_benches::awaits::{self, Ours, Pool, Stock};
+use terrace_benches::awaits::{self, Guest, Ours, Pool, Stock};
 use terrace_benches::{Rows, WORKERS};
 
 const TASKS: u64 = 1_000;
@@ -45,6 +45,7 @@ fn all<P: Pool>(rows: &mut Rows<'_>) {
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "awaits");
     all::<Ours>(rows);
+    all::<Guest>(rows);
     all::<Stock>(rows);
     #[cfg(terrace_forte)]
     all::<Forte>(rows);

@@ -10,7 +10,7 @@ use super::joining::joining;
 pub struct Forte(&'static ThreadPool);
 
 impl Pool for Forte {
-    const NAME: &'static str = "forte";
+    const NAME: &'static str = "guest_forte";
     type Handle = &'static ThreadPool;
 
     fn new(threads: usize) -> Self {

@@ -1,7 +1,7 @@
 //! What tasks await, beside what they join: the async half of a pool for fork-join.
 //!
-//! A row runs in one task of the pool, and the caller sleeps until it ends; with forte the caller is one of the threads. So a row has as
-//! many threads as it says, on each side.
+//! A row runs in one task of the pool, and the caller sleeps until it ends; or the caller is one of the threads, with forte and with our
+//! `guest_fork`, and runs it. So a row has as many threads as it says, on each side.
 
 #[cfg(terrace_forte)]
 mod forte;
@@ -16,7 +16,7 @@ use futures_lite::future::{self, block_on};
 
 #[cfg(terrace_forte)]
 pub use self::forte::Forte;
-pub use ours::Ours;
+pub use ours::{Guest, Ours};
 pub use stock::Stock;
 
 use crate::fork::work;
@@ -39,7 +39,7 @@ pub trait Pool: 'static {
     /// To be used until the pool is dropped.
     fn handle(&self) -> Self::Handle;
 
-    /// Runs a row's future in a task of the pool, while the caller sleeps; with forte on the caller.
+    /// Runs a row's future in a task of the pool, while the caller sleeps; or on the caller.
     fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
         block_on(self.handle().spawn(future))
     }

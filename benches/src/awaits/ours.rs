@@ -1,5 +1,6 @@
-//! Ours.
+//! Ours: the caller sleeps, or takes part.
 
+use futures_lite::future::block_on;
 use terrace_fork::{Task, ThreadPool, Worker};
 
 use super::Pool;
@@ -22,6 +23,28 @@ impl Pool for Ours {
     fn handle(&self) -> Self::Handle {
         // SAFETY: only tasks of the pool keep it for longer than a call, and the pool's destructor ends these.
         unsafe { self.0.get() }
+    }
+}
+
+/// The same pool with one thread less: the calling thread runs its tasks, too, as with forte.
+pub struct Guest(Lent<ThreadPool>);
+
+impl Pool for Guest {
+    const NAME: &'static str = "guest_fork";
+    type Handle = &'static ThreadPool;
+
+    fn new(threads: usize) -> Self {
+        let Ours(pool) = Ours::new(threads - 1);
+        Self(pool)
+    }
+
+    fn handle(&self) -> Self::Handle {
+        // SAFETY: only tasks of the pool keep it for longer than a call, and the pool's destructor ends these.
+        unsafe { self.0.get() }
+    }
+
+    fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
+        block_on(self.handle().executor().run(future))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::contenders::is_ours;
+use super::contenders::{are_alike, is_ours};
 use crate::measure::child::Interrupted;
 use crate::measure::criterion::Length;
 use crate::measure::rounds::{Row, series};
@@ -96,8 +96,17 @@ fn lines(row: &Row, contenders: &[&str], runs: &Runs, lost: &Lost) -> Vec<Vec<Ce
     let rounds = runs.last_round(&row.name);
     // The clock of CPU time is now and then read too late, and an interval over the rest would look narrow.
     let is_enough = |known: usize| known > 0 && known * 3 >= rounds as usize * 2;
-    let mut places = row.entries.iter();
-    let ours = places.position(|e| is_ours(row.layer(), &e.contender) && !lost.has(&e.id));
+    let of_us: Vec<_> = (0..row.entries.len())
+        .filter(|&at| {
+            let entry = &row.entries[at];
+            is_ours(row.layer(), &entry.contender) && !lost.has(&entry.id)
+        })
+        .collect();
+    // The one of its kind, where we have that.
+    let ours_for = |contender: &str| {
+        let is_like = |at: &&usize| are_alike(&row.entries[**at].contender, contender);
+        of_us.iter().find(is_like).or(of_us.first()).copied()
+    };
     let line = |contender: &&str| {
         let none = || Cell::Text(NONE.to_owned());
         let name = [row.name.clone(), (*contender).to_owned()].map(Cell::Text);
@@ -115,7 +124,7 @@ fn lines(row: &Row, contenders: &[&str], runs: &Runs, lost: &Lost) -> Vec<Vec<Ce
         };
         let [time, used] = [both(|run| Some(run.value)), both(cpu)];
         let ratio = |value| {
-            let ours = ours.filter(|ours| *ours != at);
+            let ours = ours_for(contender).filter(|_| !of_us.contains(&at));
             let ratios = ours.map_or(Vec::new(), |ours| of(at, ours, value).ratios());
             match is_enough(ratios.len()) {
                 true => Cell::Estimate(median_of_ratios(&ratios)),
@@ -185,6 +194,33 @@ mod tests {
         assert!(figures(&b[2]).iter().all(|cell| *cell == none));
         assert_eq!(b[0][2..4], [Cell::Nanoseconds(1.0), none.clone()]);
         assert_eq!(b[2][1], Cell::Text("bevy_tasks".to_owned()));
+    }
+
+    #[test]
+    fn a_peer_is_held_against_ours_of_its_kind() {
+        let times = [
+            ("awaits/a/fork/t2", 10.0),
+            ("awaits/a/guest_fork/t2", 5.0),
+            ("awaits/a/guest_forte/t2", 20.0),
+            ("awaits/a/bevy_tasks/t2", 20.0),
+        ];
+        let listed = times.map(|(id, _)| (id.to_owned(), Program::test()));
+        let rows = group(listed.into()).expect("well-formed");
+        let mut runs = Runs::default();
+        let run = |row: &Row, at: usize| {
+            let time = times.iter().find(|time| time.0 == row.entries[at].id);
+            Ok(Run::of(time.expect("it is one of them").1))
+        };
+        measure_all(Effort::new("", Kind::Time, 3), &rows, &mut runs, run).expect("nothing fails");
+        let contenders = ["fork", "guest_fork", "guest_forte", "bevy_tasks"];
+        let ratios: Vec<_> = lines(&rows[0], &contenders, &runs, &Lost::default())
+            .into_iter()
+            .map(|line| match &line[5] {
+                Cell::Estimate(ratio) => Some(ratio.value),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ratios, [None, None, Some(0.25), Some(0.5)]);
     }
 
     #[test]

@@ -15,15 +15,15 @@ const OURS: [(&str, &str); 13] = [
         "executor executor_main executor_main_tokio static_executor executor_run static_executor_run current",
     ),
     ("fork", "fork fork_guest"),
-    ("awaits", "fork"),
+    ("awaits", "fork guest_fork"),
     ("tasks", "tasks"),
     ("ecs", "ours"),
     ("rayon", "ours"),
     ("async-executor", "ours"),
 ];
 
-/// How the names of contenders of a kind begin: executors that are never dropped, and children of a group.
-const KINDS: [&str; 2] = ["static_", "group_"];
+/// How the names of contenders of a kind begin: executors that are never dropped, children of a group, and pools whose caller takes part.
+const KINDS: [&str; 3] = ["static_", "group_", "guest_"];
 
 /// Rows without a peer: they say what ours costs where no other library has the case.
 const ALONE: [&str; 1] = ["park/publish/searching"];
@@ -38,6 +38,11 @@ pub(crate) fn is_ours(layer: &str, contender: &str) -> bool {
 /// Whether a row may be without peers.
 pub(super) fn is_alone(row: &str) -> bool {
     ALONE.contains(&row)
+}
+
+/// Whether both are of one kind.
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
+    kind(one).0 == kind(other).0
 }
 
 /// The kind of a contender, and its name without that.
