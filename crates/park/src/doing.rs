@@ -27,6 +27,23 @@ pub enum Doing {
 impl Idle {
     /// What the worker with this number does, as a hint: it may do something else by now. Any number is allowed. A few relaxed
     /// loads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Doing, Idle};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// assert_eq!(idle.doing(0), Doing::Absent);
+    /// let token = idle.enter(0);
+    /// assert_eq!(idle.doing(0), Doing::Awake);
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn doing(&self, worker: usize) -> Doing {
         let Some(group) = self.groups.iter().nth(worker / GROUP_CAPACITY) else {
             return Doing::Absent;

@@ -47,6 +47,20 @@ impl Idle {
     /// A place for an async driver: a future that takes any work of this `Idle` while it is polled.
     ///
     /// Cost: one compare-and-swap; the first one allocates, and adds one read-modify-write a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::task::Waker;
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// let idle = Idle::new(0);
+    /// let mut driver = idle.driver();
+    /// driver.sleep(Waker::noop());
+    /// // There is no worker that could take the item.
+    /// assert_eq!(idle.publish(), Wake::Driver);
+    /// assert!(driver.wake());
+    /// ```
     pub fn driver(&self) -> Driver<'_> {
         // `W` has to be in the words before the driver can sleep. If a worker gives up the last token without seeing
         // `W`, it does so before the driver's fence. So the driver's own look sees all that publishers published until
@@ -71,6 +85,27 @@ impl Driver<'_> {
     ///
     /// # Panics
     /// If the waker does when it is cloned; nothing has changed then. A panic of an older waker's destructor is contained.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::task::{Wake as _, Waker};
+    /// # use terrace_sync::Arc;
+    /// # use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    /// # #[derive(Default)]
+    /// # struct Calls(AtomicUsize);
+    /// # impl std::task::Wake for Calls {
+    /// #     fn wake(self: Arc<Self>) { self.0.fetch_add(1, SeqCst); }
+    /// # }
+    /// use terrace_park::Idle;
+    ///
+    /// let (idle, calls) = (Idle::new(0), Arc::new(Calls::default()));
+    /// let mut driver = idle.driver();
+    /// driver.sleep(&Waker::from(calls.clone()));
+    /// // The driver looks once more here. It sees nothing, and its future returns `Pending`.
+    /// idle.publish();
+    /// assert_eq!(calls.0.load(SeqCst), 1);
+    /// ```
     pub fn sleep(&mut self, waker: &Waker) {
         let drivers = &self.idle.drivers;
         let old = drivers.put_to_sleep(self.chunk, self.bit, waker.clone());
@@ -88,6 +123,23 @@ impl Driver<'_> {
     /// that are no longer polled count, too. A driver that is alone never searches: it would spare no other a wake.
     ///
     /// Cost: two read-modify-writes beside what `look` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::task::Waker;
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// let idle = Idle::new(0);
+    /// let (mut one, two) = (idle.driver(), idle.driver());
+    /// one.sleep(Waker::noop());
+    /// let searched = two.search(|| {
+    ///     // The driver that searches will find the item, so the publish wakes no other.
+    ///     assert_eq!(idle.publish(), Wake::Covered);
+    /// });
+    /// assert!(searched);
+    /// assert!(!one.wake());
+    /// ```
     pub fn search(&self, look: impl FnOnce()) -> bool {
         let drivers = &self.idle.drivers;
         let Some(searching) = drivers.try_search() else {
@@ -102,6 +154,21 @@ impl Driver<'_> {
     /// then owes a look at everything, and a publish if it leaves something behind.
     ///
     /// Cost: nothing if it did not sleep; else one lock and one read-modify-write.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::task::Waker;
+    /// use terrace_park::Idle;
+    ///
+    /// let idle = Idle::new(0);
+    /// let mut driver = idle.driver();
+    /// driver.sleep(Waker::noop());
+    /// assert!(!driver.wake(), "no publish has called its waker");
+    /// driver.sleep(Waker::noop());
+    /// idle.publish();
+    /// assert!(driver.wake());
+    /// ```
     pub fn wake(&mut self) -> bool {
         if self.state == State::Awake {
             return false;

@@ -37,6 +37,34 @@ pub struct Held {
 
 impl Held {
     /// The number of the worker.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&Nothing).expect("it is parked");
+    ///     assert_eq!(held.worker(), 0);
+    ///     idle.unhold(held, &Nothing);
+    ///     idle.unpark_all();
+    /// });
+    /// ```
     #[inline]
     pub fn worker(&self) -> usize {
         self.worker
@@ -58,6 +86,36 @@ impl Idle {
     /// other is parked there. Workers that park in a poll are passed over.
     ///
     /// Cost: one read-modify-write; a worker that parks in a poll costs an [`unhold`](Self::unhold) besides.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Doing, Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&Nothing).expect("it is parked");
+    ///     assert_eq!(idle.doing(0), Doing::Held);
+    ///     // The worker counts as running: it is not woken.
+    ///     assert_eq!(idle.publish(), Wake::NoneParked);
+    ///     idle.unhold(held, &Nothing);
+    ///     assert_eq!(idle.publish(), Wake::Woke(0));
+    /// });
+    /// ```
     pub fn hold(&self, work: &impl Work) -> Option<Held> {
         self.groups
             .iter()
@@ -96,6 +154,34 @@ impl Idle {
     /// is visible and no worker of the group searches, a parked worker wakes.
     ///
     /// Cost: one read-modify-write, one heavy fence, one scan.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&Nothing).expect("it is parked");
+    ///     assert!(!idle.wake_worker(0), "its place is held");
+    ///     // Now it wakes.
+    ///     idle.unhold(held, &Nothing);
+    /// });
+    /// ```
     pub fn unhold(&self, held: Held, work: &impl Work) {
         let worker = held.worker;
         std::mem::forget(held);
@@ -124,6 +210,37 @@ impl Idle {
     /// looks for its own event after this call, and calls [`end_wait`](Self::end_wait) when it is awake, in either case.
     ///
     /// Cost: one read-modify-write, one heavy fence, one lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Doing, Idle};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&Nothing).expect("it is parked");
+    ///     // No work is visible, so this thread may sleep.
+    ///     assert!(!idle.begin_wait(&held, &Nothing, std::task::Waker::noop().clone()));
+    ///     assert_eq!(idle.doing(0), Doing::HeldWaiting);
+    ///     idle.end_wait(&held);
+    ///     idle.unhold(held, &Nothing);
+    ///     idle.unpark_all();
+    /// });
+    /// ```
     pub fn begin_wait(&self, held: &Held, work: &impl Work, waker: Waker) -> bool {
         let (group, place) = self.groups.place(held.worker);
         group.seat(place.bit).put_holder(Some(waker));

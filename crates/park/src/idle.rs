@@ -68,6 +68,15 @@ impl Idle {
     /// An `Idle` with places for `workers` workers, spares included; [`ensure`](Self::ensure) adds more. No worker is live yet.
     ///
     /// Places come in groups of [`GROUP_CAPACITY`](crate::GROUP_CAPACITY). Methods that take the number of a worker panic if it has no place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Doing, Idle};
+    ///
+    /// let idle = Idle::new(4);
+    /// assert_eq!((idle.awake(), idle.doing(3)), (0, Doing::Absent));
+    /// ```
     pub fn new(workers: usize) -> Self {
         Self {
             groups: Groups::new(workers),
@@ -78,6 +87,33 @@ impl Idle {
 
     /// Whether a worker is parked: a hint (one relaxed load a group, no fence). It can decide whether a publish is worth its
     /// fence where a missed wake costs speed alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     // Here a publish is worth its fence.
+    ///     assert!(idle.any_parked());
+    ///     idle.publish();
+    /// });
+    /// ```
     pub fn any_parked(&self) -> bool {
         self.groups
             .iter()
@@ -93,12 +129,55 @@ impl Idle {
     }
 
     /// Whether a worker sleeps in a restricted wait, or the holder of a place does: a hint (two relaxed loads a group, no fence).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Restricted};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         idle.stop_search(token, &Nothing);
+    ///         assert_eq!(idle.wait_restricted(0, &Nothing, || false), Restricted::Woken);
+    ///         idle.leave(0, None, &Nothing);
+    ///     });
+    ///     while !idle.any_restricted() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert!(idle.wake_worker(0));
+    /// });
+    /// ```
     pub fn any_restricted(&self) -> bool {
         let waits = |group: &Group| group.waiting(group.load(Ordering::Relaxed)) != 0;
         self.groups.iter().any(waits)
     }
 
     /// The number of tokens in existence: a hint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(2);
+    /// let token = idle.enter(0);
+    /// assert_eq!(idle.searching(), 1);
+    /// idle.stop_search(token, &Nothing);
+    /// assert_eq!(idle.searching(), 0);
+    /// # idle.leave(0, None, &Nothing);
+    /// ```
     pub fn searching(&self) -> usize {
         self.groups
             .iter()
@@ -108,6 +187,32 @@ impl Idle {
 
     /// Live workers that neither park nor wait restricted: those that run or search. A hint: workers that come, go, sleep or
     /// wake during the call may be counted or not. A held place counts as its holder does. Some relaxed loads a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert_eq!(idle.awake(), 0);
+    ///     idle.unpark_all();
+    /// });
+    /// ```
     pub fn awake(&self) -> usize {
         self.groups
             .iter()
@@ -120,12 +225,50 @@ impl Idle {
     }
 
     /// The number of async drivers, and of those asleep: a hint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::task::Waker;
+    /// use terrace_park::Idle;
+    ///
+    /// let idle = Idle::new(0);
+    /// let (mut one, _two) = (idle.driver(), idle.driver());
+    /// one.sleep(Waker::noop());
+    /// assert_eq!(idle.driver_count(), (2, 1));
+    /// ```
     pub fn driver_count(&self) -> (usize, usize) {
         let (all, asleep) = self.drivers.count();
         (all as usize, asleep as usize)
     }
 
     /// Whether a worker is a sentinel. Exact if asked after a fence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake, Woken};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// use std::time::Duration;
+    ///
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// // The iterator is asked while the worker is a sentinel.
+    /// let sleeps = std::iter::from_fn(|| {
+    ///     assert!(idle.has_sentinel());
+    ///     None::<Duration>
+    /// });
+    /// let Ok(Woken::TimedOut(token)) = idle.park_as_sentinel(0, token, &Nothing, sleeps) else {
+    ///     panic!("no other thread wakes it");
+    /// };
+    /// assert!(!idle.has_sentinel());
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn has_sentinel(&self) -> bool {
         self.flags.any_up()
     }

@@ -78,6 +78,15 @@ struct Inner {
 
 impl Parker {
     /// A parker for the calling thread, without a token.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Parker;
+    ///
+    /// let parker = Parker::new();
+    /// assert!(!parker.park_timeout(std::time::Duration::ZERO), "it has no token");
+    /// ```
     #[expect(
         clippy::new_without_default,
         reason = "binds to the calling thread, which a default value should not do silently"
@@ -104,6 +113,15 @@ impl Parker {
     }
 
     /// A handle by which other threads unpark this one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let parker = terrace_park::Parker::new();
+    /// let unparker = parker.unparker();
+    /// std::thread::spawn(move || unparker.unpark());
+    /// parker.park();
+    /// ```
     pub fn unparker(&self) -> Unparker {
         self.unparker.clone()
     }
@@ -111,6 +129,15 @@ impl Parker {
     /// Sleeps until there is a token, and takes it. Never returns without one.
     ///
     /// Cost: one read-modify-write if the token is there; else three, and the sleep.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let parker = terrace_park::Parker::new();
+    /// parker.unparker().unpark();
+    /// // The token is there: it does not sleep.
+    /// parker.park();
+    /// ```
     pub fn park(&self) {
         if self.take_or_announce() {
             return;
@@ -126,6 +153,17 @@ impl Parker {
     /// Sleeps until there is a token, for at most `timeout`; whether a token was taken.
     ///
     /// Cost: as [`park`](Self::park); a `timeout` of zero does not sleep.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let parker = terrace_park::Parker::new();
+    /// assert!(!parker.park_timeout(Duration::from_millis(1)));
+    /// parker.unparker().unpark();
+    /// assert!(parker.park_timeout(Duration::MAX));
+    /// ```
     pub fn park_timeout(&self, timeout: Duration) -> bool {
         if self.take_or_announce() {
             return true;
@@ -170,6 +208,18 @@ impl Unparker {
     /// Gives the token, and wakes the thread if it sleeps: one futex wake then, none otherwise.
     ///
     /// Cost: one read-modify-write, and the wake.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let parker = terrace_park::Parker::new();
+    /// let unparker = parker.unparker();
+    /// // Two calls before a park give one token.
+    /// unparker.unpark();
+    /// unparker.unpark();
+    /// parker.park();
+    /// assert!(!parker.park_timeout(std::time::Duration::ZERO));
+    /// ```
     pub fn unpark(&self) {
         // Ordering: Release pairs with the Acquire by which the token is taken.
         let before = self

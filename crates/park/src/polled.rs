@@ -25,6 +25,27 @@ impl Idle {
     /// [`end_park`](Self::end_park) before it sleeps in any other way.
     ///
     /// Cost: as `park` without the sleep, and a lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// use std::task::Waker;
+    ///
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// assert!(idle.park_in_poll(0, token, &Nothing, Waker::noop().clone()).is_none());
+    /// // It is parked, and its future returns `Pending`. The publish calls the waker.
+    /// assert_eq!(idle.publish(), Wake::Woke(0));
+    /// let token = idle.poll_park(0, Waker::noop().clone()).expect("it was woken");
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn park_in_poll(
         &self,
         worker: usize,
@@ -49,6 +70,27 @@ impl Idle {
     /// Whether the worker, which is parked in a poll, was woken: its token then. Else the thread that wakes it calls this waker.
     ///
     /// Cost: one lock, two if it was woken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// use std::task::Waker;
+    ///
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// assert!(idle.park_in_poll(0, token, &Nothing, Waker::noop().clone()).is_none());
+    /// assert!(idle.poll_park(0, Waker::noop().clone()).is_none(), "it is parked");
+    /// idle.publish();
+    /// let token = idle.poll_park(0, Waker::noop().clone()).expect("it was woken");
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn poll_park(&self, worker: usize, waker: Waker) -> Option<Token> {
         let (group, place) = self.groups.place(worker);
         let seat = group.seat(place.bit);
@@ -67,6 +109,26 @@ impl Idle {
     /// its future is polled again and parks it again.
     ///
     /// Cost: one read-modify-write and one lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// use std::task::Waker;
+    ///
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// assert!(idle.park_in_poll(0, token, &Nothing, Waker::noop().clone()).is_none());
+    /// let token = idle.end_park(0);
+    /// assert!(!idle.any_parked());
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn end_park(&self, worker: usize) -> Token {
         let (group, place) = self.groups.place(worker);
         while let Back::Held = take_back(group, place) {

@@ -14,6 +14,24 @@ impl Idle {
     /// `wake_worker` afterwards. The caller loops: every outcome means to look again.
     ///
     /// Cost: one read-modify-write, one heavy fence, one scan, one thread park.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Restricted};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// idle.stop_search(token, &Nothing);
+    /// // What it waits for is there.
+    /// assert_eq!(idle.wait_restricted(0, &Nothing, || true), Restricted::Ready);
+    /// idle.leave(0, None, &Nothing);
+    /// ```
     pub fn wait_restricted(
         &self,
         worker: usize,
@@ -61,6 +79,31 @@ impl Idle {
     /// reaches all of them.
     ///
     /// Cost: one compare-and-swap or lock, and the wake.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Restricted};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(2);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(1);
+    ///         idle.stop_search(token, &Nothing);
+    ///         assert_eq!(idle.wait_restricted(1, &Nothing, || false), Restricted::Woken);
+    ///         idle.leave(1, None, &Nothing);
+    ///     });
+    ///     while !idle.any_restricted() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert!(idle.release_other(0));
+    /// });
+    /// ```
     pub fn release_other(&self, worker: usize) -> bool {
         let (_, place) = self.groups.place(worker);
         let above = !((2 << place.bit) - 1);

@@ -36,6 +36,24 @@ impl Idle {
     /// The running worker itself calls this; it owns no token. On `None` it looks at the places
     /// that only it can reach, and may [`park`](Self::park) without a token: the searchers look
     /// again later.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// idle.stop_search(token, &Nothing);
+    /// // It has run an item, and looks for the next one.
+    /// let token = idle.try_search(0).expect("no other worker searches");
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn try_search(&self, worker: usize) -> Option<Token> {
         let (group, place) = self.groups.place(worker);
         let limit = group.search_limit();
@@ -55,6 +73,24 @@ impl Idle {
     ///
     /// Cost: one read-modify-write. The last searcher of a group makes one heavy fence more. It does not if there is
     /// one group only, there never was an async driver, and no worker is parked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// // It has found an item. It gives the token back, and runs the item then.
+    /// idle.stop_search(token, &Nothing);
+    /// assert_eq!(idle.searching(), 0);
+    /// idle.leave(0, None, &Nothing);
+    /// ```
     pub fn stop_search(&self, token: Token, work: &impl Work) {
         if weakened!("park-token-kept") {
             std::mem::forget(token);
@@ -94,6 +130,31 @@ impl Idle {
     /// worker of its group searches. The worker then searches, and gives the token back before it runs anything.
     ///
     /// Cost: one read-modify-write, one heavy fence, one scan, one thread park.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert_eq!(idle.publish(), Wake::Woke(0));
+    /// });
+    /// ```
     pub fn park(&self, worker: usize, token: impl Into<Option<Token>>, work: &impl Work) -> Token {
         let (group, place) = self.groups.place(worker);
         if let Announced::Stands = self.announce_park(worker, (group, place), token.into(), work) {

@@ -75,6 +75,34 @@ impl Idle {
     /// However the sleep ends, this lowers the worker's flag and fences before it returns. The caller's scans then see every
     /// item that a [`publish_paced`](Self::publish_paced) has left to this sentinel. The token obliges the caller to
     /// look: `stop_search`, `park` and `leave` do.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake, Woken};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// use std::time::Duration;
+    ///
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// let mut looks = 0;
+    /// let sleeps = std::iter::from_fn(|| {
+    ///     looks += 1;
+    ///     // Its own look would find what this leaves to it.
+    ///     assert_eq!(idle.publish_paced(), Wake::Watched);
+    ///     (looks < 3).then_some(Duration::from_micros(50))
+    /// });
+    /// let Ok(Woken::TimedOut(token)) = idle.park_as_sentinel(0, token, &Nothing, sleeps) else {
+    ///     panic!("no other thread wakes it");
+    /// };
+    /// assert_eq!(looks, 3);
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn park_as_sentinel<T: Into<Option<Token>>>(
         &self,
         worker: usize,

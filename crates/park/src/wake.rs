@@ -25,6 +25,31 @@ impl Idle {
     ///
     /// Cost: one light fence and one relaxed load a group where a worker searches or none sleeps.
     /// Else one compare-and-swap, two more read-modify-writes on the seat of the woken thread, and its unpark.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert_eq!(idle.publish(), Wake::Woke(0));
+    /// });
+    /// ```
     #[inline]
     pub fn publish(&self) -> Wake {
         // Fence pair: `heavy` in park, stop_search, wait_restricted and leave. Either the worker there sees the
@@ -35,6 +60,32 @@ impl Idle {
 
     /// As [`publish`](Self::publish), but leaves the item to the sentinel, if there is one. The sentinel looks at it
     /// within its time-out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     // No worker watches, so it does what a publish does.
+    ///     assert_eq!(idle.publish_paced(), Wake::Woke(0));
+    /// });
+    /// ```
     pub fn publish_paced(&self) -> Wake {
         // Fence pair: the fences named in publish, and `heavy` at the end of a sentinel's watch.
         unless_weakened!("park-paced-fence", light());
@@ -48,6 +99,32 @@ impl Idle {
     ///
     /// Wakes up to two parked workers, even while others search. Where none is parked it does what
     /// [`publish`](Self::publish) does. A worker woken for a batch spreads it with [`wake_more`](Self::wake_more).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     // As many as sleep, and two at most.
+    ///     assert_eq!(idle.publish_batch(100), 1);
+    /// });
+    /// ```
     pub fn publish_batch(&self, items: usize) -> usize {
         if items == 0 {
             return 0;
@@ -66,6 +143,32 @@ impl Idle {
     /// As [`publish`](Self::publish), for a driver or a worker without a token that has moved shared work into its own ring.
     ///
     /// A worker that looked just before it slept may have seen the work in neither place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Idle, Wake};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     // An async driver has moved ten items from the shared queue to its own.
+    ///     assert_eq!(idle.moved(), Wake::Woke(0));
+    /// });
+    /// ```
     #[inline]
     pub fn moved(&self) -> Wake {
         if weakened!("park-moved") {
@@ -77,6 +180,23 @@ impl Idle {
     /// A searching worker that has taken an item and sees `surplus` more calls this. It wakes up to two parked workers,
     /// even while others search, and returns how many. It makes no fence: the worker that gives the last token back
     /// looks again, so only speed depends on this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(2);
+    /// let token = idle.enter(0);
+    /// // It has taken an item and sees nine more. No worker sleeps that could take them.
+    /// assert_eq!(idle.wake_more(&token, 9), 0);
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     pub fn wake_more(&self, token: &Token, surplus: usize) -> usize {
         debug_assert!(token.group() < self.groups.iter().count());
         self.wake_some(surplus.min(BATCH_WAKES))
@@ -88,6 +208,31 @@ impl Idle {
     /// The caller has made the reason visible before: to [`Work::has_private_work`], or to the `ready` of a restricted wait.
     ///
     /// Cost: as [`publish`](Self::publish).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert!(idle.wake_worker(0));
+    /// });
+    /// ```
     pub fn wake_worker(&self, worker: usize) -> bool {
         let (group, place) = self.groups.place(worker);
         // Fence pair: `heavy` in park and wait_restricted. Either the worker sees the reason, or this thread sees its bit.
@@ -124,6 +269,31 @@ impl Idle {
     ///
     /// The caller has made the reason visible before: to each worker's [`Work::has_private_work`], and to the `ready` of each
     /// restricted wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         // The worker is awake, and searches.
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     assert_eq!(idle.unpark_all(), 1);
+    /// });
+    /// ```
     pub fn unpark_all(&self) -> usize {
         // Fence pair: `heavy` in park and wait_restricted, as in wake_worker.
         unless_weakened!("park-unpark-all-fence", light());
