@@ -255,6 +255,36 @@ impl Idle {
     /// The holder is awake: it counts as running again.
     ///
     /// Cost: one read-modify-write, one lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::{Doing, Idle};
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let token = idle.park(0, token, &Nothing);
+    ///         idle.leave(0, token, &Nothing);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&Nothing).expect("it is parked");
+    ///     assert!(!idle.begin_wait(&held, &Nothing, std::task::Waker::noop().clone()));
+    ///     // Its own event has come, and it runs again.
+    ///     idle.end_wait(&held);
+    ///     assert_eq!(idle.doing(0), Doing::Held);
+    ///     idle.unhold(held, &Nothing);
+    ///     idle.unpark_all();
+    /// });
+    /// ```
     pub fn end_wait(&self, held: &Held) {
         let (group, place) = self.groups.place(held.worker);
         group.holder_waits(place.bit, false);

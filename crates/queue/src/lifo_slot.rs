@@ -87,6 +87,25 @@ impl<T: OwnedWord> Default for LifoSlot<T> {
 impl<T: OwnedWord + Send> LifoSlot<T> {
     /// Puts an item in, and returns the one that was there. Only the slot's owner calls this: if two threads put into
     /// an empty slot at once, one item is lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::LifoSlot;
+    /// # use std::ptr::{NonNull, without_provenance_mut};
+    /// # use terrace_queue::OwnedWord;
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Number(usize);
+    /// # unsafe impl OwnedWord for Number {
+    /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
+    /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
+    /// # }
+    ///
+    /// let slot = LifoSlot::default();
+    /// assert_eq!(slot.put(Number(1)), None);
+    /// // The newest one runs next; the other goes to a queue.
+    /// assert_eq!(slot.put(Number(2)), Some(Number(1)));
+    /// ```
     #[inline]
     #[must_use = "the item that was displaced has to be queued"]
     pub fn put(&self, item: T) -> Option<T> {
@@ -105,6 +124,25 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     }
 
     /// Takes the item out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::LifoSlot;
+    /// # use std::ptr::{NonNull, without_provenance_mut};
+    /// # use terrace_queue::OwnedWord;
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Number(usize);
+    /// # unsafe impl OwnedWord for Number {
+    /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
+    /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
+    /// # }
+    ///
+    /// let slot = LifoSlot::default();
+    /// assert_eq!(slot.take(), None);
+    /// assert_eq!(slot.put(Number(1)), None);
+    /// assert_eq!(slot.take(), Some(Number(1)));
+    /// ```
     #[inline]
     pub fn take(&self) -> Option<T> {
         if self.is_empty() {
@@ -114,6 +152,27 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     }
 
     /// Gives the item to `queue`, which makes it visible to all. The owner calls this before it waits or ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::LifoSlot;
+    /// # use std::ptr::{NonNull, without_provenance_mut};
+    /// # use terrace_queue::OwnedWord;
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Number(usize);
+    /// # unsafe impl OwnedWord for Number {
+    /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
+    /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
+    /// # }
+    ///
+    /// let slot = LifoSlot::default();
+    /// assert_eq!(slot.put(Number(1)), None);
+    /// let mut queue = Vec::new();
+    /// slot.empty(|item| queue.push(item));
+    /// assert_eq!(queue, [Number(1)]);
+    /// assert!(slot.is_empty());
+    /// ```
     #[inline]
     pub fn empty(&self, queue: impl FnOnce(T)) {
         if weakened!("queue-slot-kept") {
@@ -144,6 +203,25 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     }
 
     /// Whether there is no item. A hint for all but the owner; valid after a fence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::LifoSlot;
+    /// # use std::ptr::{NonNull, without_provenance_mut};
+    /// # use terrace_queue::OwnedWord;
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Number(usize);
+    /// # unsafe impl OwnedWord for Number {
+    /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
+    /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
+    /// # }
+    ///
+    /// let slot = LifoSlot::default();
+    /// assert!(slot.is_empty());
+    /// assert_eq!(slot.put(Number(1)), None);
+    /// assert!(!slot.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Ordering: Relaxed; `replace` acquires, and a thread that must not miss an item has fenced.
@@ -151,6 +229,26 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     }
 
     /// The number of the item that is there: if it is the same at two looks, so is the item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::LifoSlot;
+    /// # use std::ptr::{NonNull, without_provenance_mut};
+    /// # use terrace_queue::OwnedWord;
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Number(usize);
+    /// # unsafe impl OwnedWord for Number {
+    /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
+    /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
+    /// # }
+    ///
+    /// let slot = LifoSlot::default();
+    /// assert_eq!(slot.look(), None);
+    /// assert_eq!(slot.put(Number(1)), None);
+    /// let before = slot.look();
+    /// assert_eq!(slot.look(), before, "the item stands still");
+    /// ```
     #[must_use]
     pub fn look(&self) -> Option<u32> {
         // Ordering: Relaxed. A number that does not match its item only makes a looker late or early.

@@ -115,6 +115,17 @@ impl<T: Word> ForkDeque<T> {
     /// An empty deque whose owner fences as `form` says; symmetric in any case if the process is.
     ///
     /// A deque with the symmetric form may be used in a process with the asymmetric one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::ForkDeque;
+    /// use terrace_sync::FenceKind;
+    ///
+    /// // Its owner fences in each pop, and no thief needs a system call.
+    /// let deque = ForkDeque::<usize>::boxed_with(FenceKind::Symmetric);
+    /// assert!(deque.is_empty());
+    /// ```
     pub fn boxed_with(form: FenceKind) -> Box<Self> {
         let asymmetric =
             form == FenceKind::Asymmetric && steal::fence_kind() == FenceKind::Asymmetric;

@@ -63,6 +63,18 @@ impl Root {
     }
 
     /// The root as a word, which is not 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest, Root};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let root = Nest::of_seat(0).unwrap().begin(&me).unwrap();
+    /// assert_eq!(Root::unpack(root.pack()), Some(root));
+    /// ```
     #[inline]
     #[must_use]
     pub fn pack(self) -> u64 {
@@ -70,6 +82,18 @@ impl Root {
     }
 
     /// The seat of the thread that runs it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let root = Nest::of_seat(5).unwrap().begin(&me).unwrap();
+    /// assert_eq!(root.seat(), 5);
+    /// ```
     #[inline]
     pub fn seat(self) -> usize {
         self.0 as usize % (1 << DEPTH_SHIFT)
@@ -215,6 +239,21 @@ impl Nest {
     }
 
     /// Whether the thread is inside of `root`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{ForkDeque, Nest};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(0).unwrap();
+    /// let root = nest.begin(&me).unwrap();
+    /// assert!(nest.is_inside(root));
+    /// nest.end(&me, root);
+    /// assert!(!nest.is_inside(root));
+    /// ```
     #[inline]
     pub fn is_inside(&self, root: Root) -> bool {
         // Ordering: Acquire pairs with the Release in `begin`.
@@ -257,6 +296,22 @@ impl Nest {
     }
 
     /// Whether [`steal`](Self::steal) would find an open job or a gift inside of `root`, as a hint. Valid after a fence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Nest, Offer, Pace};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(0).unwrap();
+    /// let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let root = nest.begin(&me).unwrap();
+    /// assert!(!nest.has_jobs(&deque, root));
+    /// me.push(1, share).unwrap();
+    /// assert!(nest.has_jobs(&deque, root));
+    /// ```
     pub fn has_jobs<T: Word>(&self, deque: &ForkDeque<T>, root: Root) -> bool {
         let is_old = |given_in| given_in < root.number();
         let is_open = deque.offer() == Offer::Open && !deque.is_empty() && !steal::is_refused();
@@ -266,6 +321,22 @@ impl Nest {
     }
 
     /// Takes a job inside of `root` out of the deque of this seat, as [`ForkDeque::steal`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::{Considered, ForkDeque, Gives, Nest, Offer, Pace};
+    ///
+    /// let deque = ForkDeque::<usize>::boxed();
+    /// // SAFETY: one owner handle of this deque.
+    /// let me = unsafe { deque.owner() };
+    /// let nest = Nest::of_seat(0).unwrap();
+    /// let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+    /// let root = nest.begin(&me).unwrap();
+    /// me.push(1, share).unwrap();
+    /// // The thread that waits for the root's end helps with what the root has forked.
+    /// assert_eq!(nest.steal(&deque, root, Offer::Open, || false), Some(1));
+    /// ```
     pub fn steal<T: Word>(
         &self,
         deque: &ForkDeque<T>,
