@@ -174,7 +174,7 @@ impl ThreadSpawner {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn call_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
         // SAFETY: the caller's promise.
-        let task = unsafe { self.pinned.queue_call(future) };
+        let task = unsafe { self.queue_borrowing(future) };
         self.tell_of_calls();
         task
     }
@@ -188,6 +188,17 @@ impl ThreadSpawner {
         T: Send + 'static,
     {
         // SAFETY: the future is `Send`, and nothing is borrowed.
+        unsafe { self.queue_borrowing(future) }
+    }
+
+    /// As [`queue_call`](Self::queue_call), for the child of a scope.
+    ///
+    /// # Safety
+    /// As [`call_borrowing`](Self::call_borrowing).
+    #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    pub unsafe fn queue_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
+        // SAFETY: the caller's promise.
         unsafe { self.pinned.queue_call(future) }
     }
 

@@ -149,14 +149,20 @@ impl ScopeHandle<'_> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         let f = Arc::new(f);
+        // As for any broadcast: see `member::broadcast`.
+        let turn = pool.threads.broadcasts.lock();
         for (index, thread) in workers.iter().enumerate() {
             let f = Arc::clone(&f);
             let part = async move {
                 fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
             };
-            // SAFETY: the caller's promise. Each child has its part of the closure, which it drops before it is counted out. This call drops its
+            let part = child(slot, part);
+            // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out. This call drops its
             // own, and the body or a living child makes it.
-            unsafe { self.send(slot, thread, part) };
+            unsafe { thread.queue_borrowing(part) }.detach();
+            terrace_trace::spawn();
         }
+        drop(turn);
+        workers.iter().for_each(ThreadSpawner::tell_of_calls);
     }
 }

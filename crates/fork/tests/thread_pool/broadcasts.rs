@@ -71,10 +71,11 @@ fn two_at_once_have_one_order() {
                     let part =
                         move |part: Broadcast<'_>| orders[part.index].lock().unwrap().push(caller);
                     barrier.wait();
-                    if (round + caller) % 2 == 0 {
-                        pool.broadcast(part);
-                    } else {
-                        pool.spawn_broadcast(part);
+                    // Both callers in the same way, or in two ways.
+                    match (round + caller * (round / 3)) % 3 {
+                        0 => _ = pool.broadcast(part),
+                        1 => pool.spawn_broadcast(part),
+                        _ => pool.scope(|scope| scope.spawn_broadcast(part)),
                     }
                 }
             });
