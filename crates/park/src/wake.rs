@@ -331,12 +331,25 @@ impl Idle {
     /// The decision of [`wake_one`](Self::wake_one) if it is to wake no thread: a worker searches, or no worker sleeps, and no driver.
     #[inline]
     fn nobody_to_wake(&self) -> Option<Wake> {
-        for group in self.groups.iter() {
+        // Most pools have one group, and it is the first.
+        if let [group] = &*self.groups.first {
             // Ordering: relaxed, after the fence.
             let word = group.load(Ordering::Relaxed);
             if word.is_calm() {
                 return Some(Wake::NoneParked);
             }
+            if word.searching() > 0 {
+                return Some(Wake::Covered);
+            }
+        }
+        self.nobody_sleeps()
+    }
+
+    /// That decision where it takes more than one look.
+    fn nobody_sleeps(&self) -> Option<Wake> {
+        for group in self.groups.iter() {
+            // Ordering: relaxed, after the fence.
+            let word = group.load(Ordering::Relaxed);
             if word.searching() > 0 {
                 return Some(Wake::Covered);
             }

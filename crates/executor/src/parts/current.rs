@@ -165,6 +165,24 @@ pub(crate) fn visit(executor: ExecutorId, lane: Lane) -> RestoresCurrent {
     replace_current(Some(Current::visitor(executor, lane)))
 }
 
+/// When dropped, has [`current`] return `None`.
+pub(crate) struct ClearsCurrent(());
+
+/// As [`visit`], on the normal lane of a thread that is in no poll: there is nothing to put back.
+#[inline]
+pub(crate) fn visit_from_outside(executor: ExecutorId) -> ClearsCurrent {
+    debug_assert!(current().is_none(), "in the middle of a poll");
+    CURRENT.with(|cell| cell.set(Some(Current::visitor(executor, Lane::Normal))));
+    ClearsCurrent(())
+}
+
+impl Drop for ClearsCurrent {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.with(|cell| cell.set(None));
+    }
+}
+
 /// [`current`] returns the same worker or driver with this lane, until the guard is dropped.
 pub(crate) fn replace_lane(lane: Lane) -> RestoresCurrent {
     replace_current(current().map(|current| Current { lane, ..current }))

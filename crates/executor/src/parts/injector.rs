@@ -38,7 +38,7 @@
 use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
-use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::{CachePadded, OnceLock};
 
 use super::gather::Gather;
@@ -175,6 +175,9 @@ pub(crate) struct Injector {
     empty: OnceLock<ConcurrentQueue<Parcel>>,
     /// Even: singles are looked at first. Takers store it, and every thread loads the words above.
     turn: CachePadded<AtomicU32>,
+    /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
+    /// lane, or a ring.
+    rivals: AtomicBool,
 }
 
 impl Injector {
@@ -250,6 +253,26 @@ impl Injector {
         }
     }
 
+    /// Notes that the caller is going to put work where a thread without a seat looks before it looks at the singles.
+    #[inline]
+    pub(crate) fn note_rival(&self) {
+        // Ordering: Relaxed, both. The caller stores the work afterwards, with Release: a thread that acquires the work also sees
+        // the note. A thread that knows nothing of the work may take a single first.
+        if !self.rivals.load(Ordering::Relaxed) {
+            self.rivals.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the oldest single task, if a thread without a seat takes it before all other work: there never was a rival.
+    #[inline]
+    pub(crate) fn take_unrivalled(&self) -> Option<Runnable> {
+        // Ordering: Relaxed, as in `note_rival`.
+        if self.rivals.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.singles.pop()
+    }
+
     /// Takes a parcel and returns its first task. Gives the others to `push`, and queues as singles the tasks that
     /// `push` gives back.
     fn unpack(
@@ -279,6 +302,7 @@ impl Injector {
     /// Appends the tasks of a parcel.
     pub(crate) fn push_parcel(&self, mut parcel: Parcel) {
         if parcel.len() > 1 {
+            self.note_rival();
             terrace_trace::inject(parcel.len());
             self.parcels.push(parcel);
             return;

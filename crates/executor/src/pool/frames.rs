@@ -36,7 +36,7 @@ use terrace_sync::Arc;
 
 use super::runner::{self, Runner, with_runner, with_runner_of};
 use super::shared::Shared;
-use crate::parts::current::{current, visit};
+use crate::parts::current::{current, visit, visit_from_outside};
 use crate::parts::eager;
 use crate::parts::injector::Lane;
 
@@ -116,28 +116,63 @@ pub(crate) fn enter<T>(
     permit: Permit,
     f: impl FnOnce() -> T,
 ) -> T {
+    let frame = Frame {
+        pool,
+        borrows,
+        permit: Cell::new(permit),
+        outer: FRAMES.with(Cell::get),
+    };
+    linked(&frame, || {
+        let _permitted = Permitted(&frame);
+        f()
+    })
+}
+
+/// Calls `f`, during which `frame` is the innermost of the list.
+#[inline]
+fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
     // One look-up of the thread-local serves the whole call.
     let innermost = FRAMES.with(ptr::from_ref);
     // SAFETY: the thread-local has no destructor of its own. No target frees it before the thread's end, or in the middle of a
     // destructor of another one, and the thread stays in this function until the last use of the reference.
     let innermost = unsafe { &*innermost };
-    let outer = innermost.get();
-    let frame = Frame {
-        pool,
-        borrows,
-        permit: Cell::new(permit),
-        outer,
+    innermost.set(frame);
+    let _entered = Entered {
+        innermost,
+        outer: frame.outer,
     };
-    innermost.set(&raw const frame);
-    let _entered = Entered { innermost, outer };
-    let _permitted = Permitted(&frame);
     f()
+}
+
+/// Says that the thread is not in a poll of any pool: it has no frame and no runner.
+pub(crate) struct Outside(());
+
+impl Outside {
+    /// None in the middle of a poll.
+    #[inline]
+    pub(crate) fn of_polls() -> Option<Self> {
+        let outside = FRAMES.with(Cell::get).is_null() && runner::is_none();
+        outside.then_some(Self(()))
+    }
+
+    /// Polls a task of the normal lane on a thread that borrows the executor of `pool`: there is no permit and no runner to hide from it.
+    #[inline]
+    pub(crate) fn poll(self, pool: &Shared, task: Runnable) {
+        let frame = Frame {
+            pool,
+            borrows: Borrows::Executor,
+            permit: Cell::new(Permit::None),
+            outer: ptr::null(),
+        };
+        let _current = visit_from_outside(pool.id);
+        linked(&frame, || poll_task(task));
+    }
 }
 
 /// The thread's frames, innermost first.
 fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
     let follow = |frame: *const Frame| {
-        // SAFETY: a frame in the list lies in a call of `enter`, further out on this very stack. `enter` takes it off
+        // SAFETY: a frame in the list lies in a call of `linked`, further out on this very stack. `linked` takes it off
         // the list before it returns or unwinds.
         unsafe { frame.as_ref() }
     };
@@ -229,7 +264,7 @@ impl Runner<'_> {
         self.count_poll();
         self.deferred.allow();
         eager::begin_turn();
-        traced(|| task.run());
+        poll_task(task);
     }
 }
 
@@ -278,6 +313,12 @@ pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First
         }
         (task, first)
     })
+}
+
+/// Polls a task in the loop of a runner, or where there is none.
+#[inline]
+fn poll_task(task: Runnable) {
+    traced(|| task.run());
 }
 
 /// Calls `poll`, which polls a task.

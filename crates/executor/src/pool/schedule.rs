@@ -251,6 +251,7 @@ impl Shared {
     fn push_on(&self, lane: Lane, task: Runnable) {
         task.mark().queued_on_lane(lane == Lane::High);
         if lane == Lane::High {
+            self.injector.note_rival();
             self.lanes.high.push(task);
             return self.publish();
         }

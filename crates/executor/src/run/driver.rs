@@ -63,18 +63,21 @@ pub(crate) async fn tick(pool: &Shared) {
     poll_fn(|context| {
         loop {
             let owes = sleeper.wake();
-            let has_run = tick_once(pool, |found| {
-                if owes == Owes::Look {
-                    wake_for_rest(pool);
-                }
-                if found {
-                    // A tick that runs a task no longer counts as a sleeper, however long the task takes.
-                    sleeper.place = None;
-                }
-            });
-            if has_run {
+            // While the thread runs other tasks, its own background tasks stand still: see `drive`.
+            let lent = frames::lend();
+            let taken = order::bystander_take(pool);
+            if owes == Owes::Look {
+                wake_for_rest(pool);
+            }
+            if let Some(taken) = taken {
+                // A tick that runs a task no longer counts as a sleeper, however long the task
+                // takes.
+                sleeper.place = None;
+                eager::begin_turn();
+                taken.found.run_borrowed(pool);
                 return Poll::Ready(());
             }
+            drop(lent);
             if sleeper.sleep(context) {
                 return Poll::Pending;
             }
@@ -84,25 +87,35 @@ pub(crate) async fn tick(pool: &Shared) {
 }
 
 /// Polls one queued task, if there is one.
+#[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
-    let has_run = tick_once(pool, |_| ());
-    if !has_run {
-        give_back();
+    eager::begin_turn();
+    // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
+    if let Some(outside) = frames::Outside::of_polls() {
+        if let Some(task) = pool.injector.take_unrivalled() {
+            outside.poll(pool, task);
+            return true;
+        }
     }
-    has_run
+    try_tick_in_order(pool)
 }
 
-/// Polls the first task in the order of a bystander, if there is one. Says beforehand, by `found`, whether there is.
-#[inline]
-fn tick_once(pool: &Shared, found: impl FnOnce(bool)) -> bool {
+/// Polls the first task in the order of a bystander, if there is one.
+// Not into `try_tick`, whose first branch would pay for the registers of this one.
+#[inline(never)]
+fn try_tick_in_order(pool: &Shared) -> bool {
     // While the thread runs other tasks, its own background tasks stand still: see `drive`.
     let _lent = frames::lend();
-    let taken = order::bystander_take(pool);
-    found(taken.is_some());
-    let Some(taken) = taken else { return false };
-    eager::begin_turn();
-    taken.found.run_borrowed(pool);
-    true
+    match order::bystander_take(pool) {
+        Some(taken) => {
+            taken.found.run_borrowed(pool);
+            true
+        }
+        None => {
+            give_back();
+            false
+        }
+    }
 }
 
 /// The seat of a `run` future, from its first poll on.
@@ -117,6 +130,7 @@ unsafe impl Sync for DriverSeat<'_> {}
 
 impl<'p> DriverSeat<'p> {
     fn take(pool: &'p Shared) -> Self {
+        pool.injector.note_rival();
         let index = pool.seats.drivers.acquire();
         // SAFETY: the table has just handed out this seat, and `drop` gives it back after the runner's last use.
         let runner = unsafe { Runner::driver(pool, index) };

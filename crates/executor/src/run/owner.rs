@@ -73,6 +73,7 @@ impl Pool {
             shared.threads.set_workers(workers);
         }
         let place = |_| {
+            shared.injector.note_rival();
             let index = shared.seats.workers.acquire();
             let mut list = shared.threads.list.lock();
             let place = Place::take(shared, &mut list, index, Kind::Worker);

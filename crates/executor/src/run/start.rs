@@ -163,6 +163,7 @@ fn start_thread(
     wanted: impl Fn(&[Thread]) -> bool,
 ) -> io::Result<bool> {
     let config = &pool.threads.config;
+    pool.injector.note_rival();
     let index = pool.seats.workers.acquire();
     let mut builder = Builder::new().name(thread_name(pool, index));
     if let Some(size) = config.stack_size {
