@@ -203,10 +203,12 @@ impl<T> Either<T> {
     /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
     #[inline]
     pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
-        let cell = match self.kind() {
-            Kind::Local(cell) => cell,
-            Kind::Empty => return self.take_ready(),
-            Kind::Shared => return None,
+        // First what takes one comparison, and none where outputs need a place.
+        if let Some(ready) = self.take_ready() {
+            return Some(ready);
+        }
+        let Kind::Local(cell) = self.kind() else {
+            return None;
         };
         if !cell.state().is_fresh() {
             return None;
