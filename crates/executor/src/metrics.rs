@@ -137,12 +137,40 @@ impl Metrics {
     }
 
     /// The seats of workers and spares, those that have ended included, by [`Current::worker`](crate::Current::worker).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// for _ in 0..10 {
+    ///     executor.spawn(async {}).detach();
+    /// }
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// let metrics = executor.metrics();
+    /// let polls = metrics.workers().iter().map(|worker| worker.poll_count());
+    /// assert_eq!(polls.sum::<usize>(), 10);
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
     #[must_use]
     pub fn workers(&self) -> &[RunnerMetrics] {
         &self.workers
     }
 
     /// The seats of `run` futures.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Executor, block_on};
+    ///
+    /// let executor = Executor::new();
+    /// block_on(executor.run(executor.spawn(async {})));
+    /// let metrics = executor.metrics();
+    /// assert_eq!(metrics.drivers()[0].poll_count(), 1);
+    /// assert!(metrics.workers().is_empty());
+    /// ```
     #[must_use]
     pub fn drivers(&self) -> &[RunnerMetrics] {
         &self.drivers
