@@ -88,6 +88,20 @@ impl Executor<'_> {
 
 impl Spawner {
     /// As [`Executor::spawn_blocking`]. If the executor is gone, the closure is dropped, and the task counts as cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// assert_eq!(block_on(spawner.spawn_blocking(|| 6 * 7)), 42);
+    ///
+    /// drop(executor);
+    /// let late = spawner.spawn_blocking(|| 6 * 7);
+    /// assert_eq!(block_on(late.fallible()), None);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_blocking<T: Send + 'static>(
         &self,

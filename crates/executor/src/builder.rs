@@ -208,7 +208,24 @@ impl Builder {
     /// The hook may wait as a task may, also for tasks of its own executor. If no other worker can run them, the worker
     /// in its hook does, on top of it. A panic of the hook reaches the [`panic_handler`](Self::panic_handler) and ends
     /// nothing else.
-    /// [`on_thread_start`](Self::on_thread_start) has an example of both.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    /// use terrace_sync::Arc;
+    /// use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let counts = Arc::clone(&ended);
+    /// let hook = move || {
+    ///     counts.fetch_add(1, SeqCst);
+    /// };
+    /// let executor = Builder::new().workers(2).on_thread_stop(hook).build();
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert_eq!(ended.load(SeqCst), 2);
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
     #[doc(alias = "exit_handler")]
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook));

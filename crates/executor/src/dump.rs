@@ -43,6 +43,16 @@ impl Dump {
 
     /// What may keep the program from going on, the likeliest first, each in one line without a line break. Empty if nothing looks
     /// stuck.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(async {}).detach();
+    /// assert_eq!(executor.dump().suspects().len(), 1, "no thread is there to run the task");
+    /// executor.try_tick();
+    /// assert!(executor.dump().suspects().is_empty());
+    /// ```
     #[must_use]
     pub fn suspects(&self) -> &[String] {
         self.report.suspects()
@@ -50,6 +60,17 @@ impl Dump {
 
     /// The whole dump as one line of JSON: an object with `suspects`, `pools` and `partial`. Times are in seconds. What is not known
     /// is `null`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let json = executor.dump().to_json();
+    /// let json: serde_json::Value = serde_json::from_str(&json)?;
+    /// assert_eq!(json["pools"].as_array().map(Vec::len), Some(1));
+    /// assert_eq!(json["partial"], false);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
         self.report.to_json()

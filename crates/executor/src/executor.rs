@@ -195,6 +195,16 @@ impl<'a> Executor<'a> {
     }
 
     /// Its id, which no other executor of the program has had.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::Executor;
+    ///
+    /// let (one, other) = (Executor::new(), Executor::new());
+    /// assert_eq!(one.spawner().executor(), one.id());
+    /// assert_ne!(one.id(), other.id());
+    /// ```
     #[must_use]
     pub fn id(&self) -> ExecutorId {
         self.shared().id
@@ -358,6 +368,20 @@ impl<'a> Executor<'a> {
     }
 
     /// A handle that queues runnables of cells which the executor did not make.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let (runnable, task) = async_task::spawn(async { 6 * 7 }, WithInfo(schedule));
+    /// runnable.schedule();
+    /// assert!(executor.try_tick());
+    /// assert!(task.is_finished());
+    /// ```
     #[inline]
     pub fn scheduler(&self) -> Scheduler {
         Scheduler {
@@ -366,6 +390,20 @@ impl<'a> Executor<'a> {
     }
 
     /// As [`Scheduler::start`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let (runnable, task) = async_task::spawn(async { 6 * 7 }, WithInfo(schedule));
+    /// executor.start(runnable);
+    /// assert!(executor.try_tick());
+    /// assert!(task.is_finished());
+    /// ```
     #[inline]
     pub fn start(&self, runnable: async_task::Runnable) {
         foreign::start(self.shared(), runnable);

@@ -58,6 +58,30 @@ pub struct Scheduler {
 impl Scheduler {
     /// Queues a runnable that was woken: the body of a schedule function. On a worker whose ring is empty it runs next. A task
     /// that was woken while it ran (a yield) goes behind the others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use std::future::poll_fn;
+    /// use std::task::Poll;
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let mut woken = false;
+    /// let wakes_itself = poll_fn(move |context| {
+    ///     if std::mem::replace(&mut woken, true) {
+    ///         return Poll::Ready(());
+    ///     }
+    ///     context.waker().wake_by_ref();
+    ///     Poll::Pending
+    /// });
+    /// let (runnable, task) = async_task::spawn(wakes_itself, WithInfo(schedule));
+    /// runnable.schedule();
+    /// assert!(executor.try_tick() && !task.is_finished());
+    /// assert!(executor.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn schedule(&self, runnable: async_task::Runnable, info: ScheduleInfo) {
         schedule(&self.pool, runnable, &info);
@@ -65,12 +89,48 @@ impl Scheduler {
 
     /// Queues a runnable for the first time, behind the others. [`Runnable::schedule`](async_task::Runnable::schedule) does as
     /// well; this takes two read-modify-writes less.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = {
+    ///     let scheduler = scheduler.clone();
+    ///     move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info)
+    /// };
+    /// let (runnable, task) = async_task::spawn(async {}, WithInfo(schedule));
+    /// scheduler.start(runnable);
+    /// assert!(executor.is_empty(), "the executor does not count a task that it does not track");
+    /// assert!(executor.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn start(&self, runnable: async_task::Runnable) {
         start(&self.pool, runnable);
     }
 
     /// Begins to queue many runnables for the first time, which wake workers as a whole.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let scheduler = executor.scheduler();
+    /// let mut batch = scheduler.start_many();
+    /// let tasks = [1, 2, 3].map(|n| {
+    ///     let scheduler = executor.scheduler();
+    ///     let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    ///     let (runnable, task) = async_task::spawn(async move { n }, WithInfo(schedule));
+    ///     batch.start(runnable);
+    ///     task
+    /// });
+    /// drop(batch);
+    /// assert_eq!(tasks.map(terrace_executor::block_on), [1, 2, 3]);
+    /// ```
     pub fn start_many(&self) -> Starts<'_> {
         Starts::new(&self.pool)
     }
@@ -79,6 +139,28 @@ impl Scheduler {
     ///
     /// Put it into a cell whose runnables go to this scheduler. The drop of the executor wakes the future and waits until it has
     /// been dropped: elsewhere that may take without end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use terrace_executor::{Executor, block_on};
+    ///
+    /// let executor = Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = {
+    ///     let scheduler = scheduler.clone();
+    ///     move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info)
+    /// };
+    /// let waits = scheduler.track(std::future::pending::<()>());
+    /// assert!(!executor.is_empty(), "the executor counts the future");
+    ///
+    /// let (runnable, task) = async_task::spawn(waits, WithInfo(schedule));
+    /// scheduler.start(runnable);
+    /// executor.try_tick();
+    /// drop(executor);
+    /// assert_eq!(block_on(task.fallible()), None, "the executor's drop has dropped the future");
+    /// ```
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn track<F>(&self, future: F) -> Tracked<F> {
@@ -90,6 +172,26 @@ impl Scheduler {
     ///
     /// # Safety
     /// A clone of this scheduler exists until the future has been dropped. In the schedule function of the future's cell one does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = {
+    ///     let scheduler = scheduler.clone();
+    ///     move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info)
+    /// };
+    /// // SAFETY: the schedule function of its cell keeps a scheduler.
+    /// let future = unsafe { scheduler.track_beside(async { 6 * 7 }) };
+    /// let (runnable, task) = async_task::spawn(future, WithInfo(schedule));
+    /// scheduler.start(runnable);
+    /// assert!(!executor.is_empty());
+    /// assert!(executor.try_tick() && task.is_finished());
+    /// assert!(executor.is_empty());
+    /// ```
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
@@ -126,18 +228,68 @@ pub struct StaticScheduler {
 
 impl StaticScheduler {
     /// As [`Scheduler::schedule`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use terrace_executor::StaticExecutor;
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// let scheduler = EXECUTOR.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let (runnable, task) = async_task::spawn(async {}, WithInfo(schedule));
+    /// runnable.schedule();
+    /// assert!(EXECUTOR.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn schedule(&self, runnable: async_task::Runnable, info: ScheduleInfo) {
         schedule(self.pool, runnable, &info);
     }
 
     /// As [`Scheduler::start`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use terrace_executor::StaticExecutor;
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// let scheduler = EXECUTOR.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let (runnable, task) = async_task::spawn(async {}, WithInfo(schedule));
+    /// scheduler.start(runnable);
+    /// assert!(EXECUTOR.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn start(&self, runnable: async_task::Runnable) {
         start(self.pool, runnable);
     }
 
     /// As [`Scheduler::start_many`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use terrace_executor::StaticExecutor;
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// let scheduler = EXECUTOR.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let mut batch = scheduler.start_many();
+    /// let tasks = [1, 2, 3].map(|n| {
+    ///     let (runnable, task) = async_task::spawn(async move { n }, WithInfo(schedule));
+    ///     batch.start(runnable);
+    ///     task
+    /// });
+    /// drop(batch);
+    /// assert_eq!(tasks.map(|task| terrace_executor::block_on(EXECUTOR.run(task))), [1, 2, 3]);
+    /// ```
     pub fn start_many(&self) -> Starts<'static> {
         Starts::new(self.pool)
     }
@@ -192,6 +344,21 @@ impl<'s> Starts<'s> {
     }
 
     /// Adds a runnable.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    /// let (runnable, task) = async_task::spawn(async {}, WithInfo(schedule));
+    /// let mut batch = executor.start_many();
+    /// batch.start(runnable);
+    /// drop(batch);
+    /// assert!(executor.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn start(&mut self, runnable: async_task::Runnable) {
         terrace_trace::spawn();

@@ -87,18 +87,62 @@ impl StillRunning {
     }
 
     /// What the executor looked like when the time was up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// let late = executor.shutdown(Shutdown::FinishAll, Some(Duration::ZERO)).unwrap_err();
+    /// assert!(late.dump().to_string().contains("1 of 1 task not ended"));
+    /// ```
     #[must_use]
     pub fn dump(&self) -> &Dump {
         &self.dump
     }
 
     /// How many threads were asked to end, and have not. They will. Zero if none was asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let ((begins, begun), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new().workers(1).build();
+    /// let blocking = async move {
+    ///     begins.send(()).unwrap();
+    ///     blocks.recv()
+    /// };
+    /// executor.spawn(blocking).detach();
+    /// begun.recv().unwrap();
+    /// let late = executor.shutdown(Shutdown::RunQueued, Some(Duration::ZERO)).unwrap_err();
+    /// assert_eq!(late.threads(), 1);
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
 
     /// How many tasks have not ended: they run, are queued, or wait to be woken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// executor.spawn(async {}).detach();
+    /// let late = executor.wait_idle(Some(Duration::ZERO)).unwrap_err();
+    /// assert!(late.tasks() >= 1, "one of the tasks never ends");
+    /// ```
     #[must_use]
     pub fn tasks(&self) -> usize {
         self.tasks

@@ -57,6 +57,14 @@ impl RefUnwindSafe for Spawner {}
 
 impl Spawner {
     /// The executor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// let spawner = executor.spawner();
+    /// assert_eq!(spawner.executor(), executor.id());
+    /// ```
     #[must_use]
     pub fn executor(&self) -> ExecutorId {
         self.pool.id
@@ -64,12 +72,33 @@ impl Spawner {
 
     /// Whether the executor is gone, so that each spawn drops its future. False while the executor is being dropped: a task that
     /// is spawned then may be dropped without a poll.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// let spawner = executor.spawner();
+    /// assert!(!spawner.is_closed());
+    /// drop(executor);
+    /// assert!(spawner.is_closed());
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.pool.is_closed()
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does, at the same cost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// let thread = std::thread::spawn(move || block_on(spawner.spawn(async { 6 * 7 })));
+    /// assert_eq!(thread.join().unwrap(), 42);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'static>(
         &self,

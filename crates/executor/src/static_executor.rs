@@ -70,6 +70,19 @@ impl Executor<'static> {
 impl StaticExecutor {
     terrace_sync::const_fn! {
         /// An executor without worker threads; [`set_workers`](Executor::set_workers) starts some.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use terrace_executor::{StaticExecutor, block_on};
+        ///
+        /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+        ///
+        /// EXECUTOR.set_workers(1)?;
+        /// assert_eq!(block_on(EXECUTOR.spawn(async { 6 * 7 })), 42);
+        /// # EXECUTOR.set_workers(0)?;
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
         pub const fn new() -> Self {
             Self(Executor::new())
         }
@@ -81,6 +94,23 @@ impl StaticExecutor {
     }
 
     /// A handle that queues runnables of cells which the executor did not make.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    /// use terrace_executor::StaticExecutor;
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// fn schedule(runnable: Runnable, info: ScheduleInfo) {
+    ///     EXECUTOR.scheduler().schedule(runnable, info);
+    /// }
+    ///
+    /// let (runnable, task) = async_task::spawn(async { 6 * 7 }, WithInfo(schedule));
+    /// runnable.schedule();
+    /// assert!(EXECUTOR.try_tick() && task.is_finished());
+    /// ```
     #[inline]
     pub fn scheduler(&'static self) -> StaticScheduler {
         StaticScheduler {
@@ -160,6 +190,20 @@ impl StaticExecutor {
 
     /// As [`Executor::spawn_on`](crate::Executor::spawn_on). A task of the high or the background lane counts a reference and is
     /// in the list of tasks, as one of an [`Executor`] is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Lane, StaticExecutor};
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// let normal = EXECUTOR.spawn(async {});
+    /// let high = EXECUTOR.spawn_on(Lane::High, async {});
+    /// assert!(EXECUTOR.try_tick());
+    /// assert!(high.is_finished() && !normal.is_finished());
+    /// # EXECUTOR.try_tick();
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'static>(
         &'static self,

@@ -142,6 +142,13 @@ impl RefUnwindSafe for ThreadExecutor<'_> {}
 
 impl<'t> ThreadExecutor<'t> {
     /// An executor owned by the current thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::ThreadExecutor::new();
+    /// assert!(executor.ticker().is_some(), "this thread owns it");
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         let queue = Arc::new_cyclic(|this| ThreadQueue {
@@ -203,12 +210,40 @@ impl<'t> ThreadExecutor<'t> {
     }
 
     /// Whether both are the same executor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::ThreadExecutor;
+    ///
+    /// let (one, other) = (ThreadExecutor::new(), ThreadExecutor::new());
+    /// assert!(one.is_same(&one));
+    /// assert!(!one.is_same(&other));
+    /// ```
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         ptr::eq(self, other)
     }
 
     /// Its queue. Its type has no lifetime, so a scope can tick it for any `'t`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{ThreadExecutor, ThreadQueue};
+    ///
+    /// /// What a scope is given, whatever the executor's tasks borrow.
+    /// struct Config<'a> {
+    ///     external: &'a ThreadQueue,
+    /// }
+    ///
+    /// let word = String::from("borrowed");
+    /// let executor = ThreadExecutor::new();
+    /// let task = executor.spawn(async { word.len() });
+    /// let config = Config { external: executor.queue() };
+    /// assert!(std::ptr::eq(config.external, executor.queue()));
+    /// # drop(task);
+    /// ```
     #[must_use]
     pub fn queue(&self) -> &ThreadQueue {
         &self.queue
@@ -277,11 +312,35 @@ pub struct Ticker<'t, 'e> {
 
 impl Ticker<'_, '_> {
     /// Runs one task; false if there was none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::ThreadExecutor::new();
+    /// let ticker = executor.ticker().expect("made on this thread");
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// assert!(ticker.try_tick());
+    /// assert!(task.is_finished() && !ticker.try_tick());
+    /// ```
     pub fn try_tick(&self) -> bool {
         self.executor.queue.try_tick_here()
     }
 
     /// Waits until there is a task and runs it. Its first poll that finds none costs one allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{ThreadExecutor, block_on};
+    ///
+    /// let executor = ThreadExecutor::new();
+    /// let ticker = executor.ticker().expect("made on this thread");
+    /// std::thread::scope(|scope| {
+    ///     let spawned = scope.spawn(|| executor.spawn(async { 6 * 7 }));
+    ///     block_on(ticker.tick());
+    ///     assert!(spawned.join().unwrap().is_finished());
+    /// });
+    /// ```
     pub async fn tick(&self) {
         let queue = &*self.executor.queue;
         // SAFETY: a ticker, and so this future, stays on the thread that owns the queue.

@@ -113,6 +113,16 @@ impl Executor<'_> {
     /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
     /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
     /// be in a poll: [`threads`](Self::threads) counts that.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// assert_eq!(executor.workers(), 2);
+    /// executor.set_workers(1)?;
+    /// assert_eq!(executor.workers(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[doc(alias("num_workers", "current_num_threads"))]
     pub fn workers(&self) -> usize {
         self.shared().workers()
@@ -137,7 +147,17 @@ impl Executor<'_> {
 
     /// What the executor has done so far, and what lies in its queues. Three allocations at most, a lock of the list of threads, and a
     /// few relaxed loads a worker; the counts cost the workers no read-modify-write.
-    /// [`Metrics`] has an example.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(async {}).detach();
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// while executor.try_tick() {}
+    /// let metrics = executor.metrics();
+    /// assert_eq!((metrics.spawned_tasks_count(), metrics.num_alive_tasks()), (2, 1));
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         Metrics::of(self.shared())

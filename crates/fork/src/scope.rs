@@ -398,14 +398,36 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Spawns a child that runs where [`Config::external`] is ticked.
-    /// [`Config`] has an example.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut ran_on = None;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     // The scope has no `external`, so its own thread runs the child.
+    ///     scope.spawn_on_external(async { ran_on = Some(std::thread::current().id()) });
+    /// });
+    /// assert_eq!(ran_on, Some(std::thread::current().id()));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_external(future);
     }
 
     /// The spawning part alone, which knows nothing of the environment.
-    /// [`Spawner`] has an example.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut sum = 0;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     let spawner = scope.spawner();
+    ///     spawner.spawn(async { sum += 1 });
+    /// });
+    /// assert_eq!(sum, 1);
+    /// ```
     #[inline]
     #[must_use]
     pub fn spawner(&self) -> Spawner<'scope> {

@@ -61,6 +61,19 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn`](crate::Scope::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let (mut one, mut two) = (0, 0);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     let spawner = scope.spawner();
+    ///     spawner.spawn(async { one = 1 });
+    ///     spawner.spawn(async { two = 2 });
+    /// });
+    /// assert_eq!((one, two), (1, 2));
+    /// ```
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
@@ -74,6 +87,17 @@ impl<'scope> Spawner<'scope> {
     ///
     /// # Panics
     /// If there is no worker with this number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let mut thread = None;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawner().spawn_on(1, async { thread = std::thread::current().name().map(String::from) });
+    /// });
+    /// assert_eq!(thread.as_deref(), Some("terrace-1"));
+    /// ```
     #[track_caller]
     pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child is gone; see
@@ -85,6 +109,19 @@ impl<'scope> Spawner<'scope> {
     ///
     /// # Panics
     /// On any other thread than the scope's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let calls = Cell::new(0);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawner().spawn_local(async { calls.set(calls.get() + 1) });
+    /// });
+    /// assert_eq!(calls.get(), 1);
+    /// ```
     #[track_caller]
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         // SAFETY: as in `spawn_on`.
@@ -92,12 +129,38 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn_broadcast`](crate::Scope::spawn_broadcast).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let calls = AtomicUsize::new(0);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawner().spawn_broadcast(|_| {
+    ///         calls.fetch_add(1, SeqCst);
+    ///     });
+    /// });
+    /// assert_eq!(calls.load(SeqCst), 2);
+    /// ```
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
         // SAFETY: as in `spawn_on`.
         unsafe { self.handle.broadcast(f) };
     }
 
     /// As [`Scope::spawn_on_scope`](crate::Scope::spawn_on_scope).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut ran_on = None;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawner().spawn_on_scope(async { ran_on = Some(std::thread::current().id()) });
+    /// });
+    /// assert_eq!(ran_on, Some(std::thread::current().id()));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
@@ -106,6 +169,22 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn_on_external`](crate::Scope::spawn_on_external).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, ThreadExecutor};
+    /// use terrace_fork::{Config, scope_with};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let own = ThreadExecutor::new();
+    /// let config = Config { external: Some(own.queue()), ..Config::default() };
+    /// let mut ran_on = None;
+    /// scope_with(&executor, config, |scope| {
+    ///     scope.spawner().spawn_on_external(async { ran_on = Some(std::thread::current().id()) });
+    /// });
+    /// assert_eq!(ran_on, Some(std::thread::current().id()));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         match self.external {

@@ -103,6 +103,37 @@ unsafe impl Sync for RawJob {}
 
 impl RawJob {
     /// A job that is not queued.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use terrace_executor::{Builder, RawJob, Worker};
+    /// use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    ///
+    /// #[repr(C)]
+    /// struct Counts {
+    ///     job: RawJob,
+    ///     calls: AtomicUsize,
+    /// }
+    ///
+    /// // SAFETY (for callers): `job` is the first field of a `Counts`.
+    /// unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
+    ///     // SAFETY: the job is the first field of a `Counts`, which has the layout of C.
+    ///     unsafe { job.cast::<Counts>().as_ref() }.calls.fetch_add(1, SeqCst);
+    /// }
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn drop(_: NonNull<RawJob>) {}
+    ///
+    /// let counts = Counts { job: RawJob::new(run, drop), calls: AtomicUsize::new(0) };
+    /// let executor = Builder::new().workers(1).build();
+    /// // SAFETY: the functions fit a `Counts`, which stays in place until the executor is idle, and is queued once.
+    /// unsafe { executor.spawner().spawn_raw(NonNull::from(&counts).cast()) };
+    /// executor.wait_idle(None)?;
+    /// assert_eq!(counts.calls.load(SeqCst), 1);
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
     #[must_use]
     pub const fn new(
         run: unsafe fn(NonNull<Self>, &Worker),
@@ -204,6 +235,38 @@ impl Spawner {
     ///
     /// # Safety
     /// As [`Worker::spawn_raw`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use terrace_executor::{Executor, RawJob, Worker};
+    /// use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    ///
+    /// static RUNS: AtomicUsize = AtomicUsize::new(0);
+    /// static DROPS: AtomicUsize = AtomicUsize::new(0);
+    /// static JOBS: [RawJob; 2] = [const { RawJob::new(run, drop_unrun) }; 2];
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn run(_: NonNull<RawJob>, _: &Worker) {
+    ///     RUNS.fetch_add(1, SeqCst);
+    /// }
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn drop_unrun(_: NonNull<RawJob>) {
+    ///     DROPS.fetch_add(1, SeqCst);
+    /// }
+    ///
+    /// let executor = Executor::new();
+    /// let spawner = executor.spawner();
+    /// // SAFETY: the functions need nothing, the job is never freed, and is queued once.
+    /// unsafe { spawner.spawn_raw(NonNull::from(&JOBS[0])) };
+    /// executor.try_tick();
+    /// drop(executor);
+    /// // SAFETY: as above.
+    /// unsafe { spawner.spawn_raw(NonNull::from(&JOBS[1])) };
+    /// assert_eq!((RUNS.load(SeqCst), DROPS.load(SeqCst)), (1, 1));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
         // SAFETY: the caller promises the same.

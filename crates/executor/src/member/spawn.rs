@@ -65,6 +65,17 @@ impl Spawner {
 impl Worker {
     /// A handle that spawns onto the pool from anywhere. `None` where the handle knows no pool: see [`is_in_pool`](Self::is_in_pool). A
     /// task that a `run` future polls has the pool of that.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.with_worker(Worker::spawner).expect("it knows the pool");
+    /// assert_eq!(block_on(spawner.spawn(async { 6 * 7 })), 42);
+    /// assert!(Worker::with_current(Worker::spawner).is_none(), "this thread is in no pool");
+    /// ```
     #[must_use]
     pub fn spawner(&self) -> Option<Spawner> {
         self.map_pool(|pool| Spawner { pool: pool.arc() })

@@ -85,6 +85,17 @@ impl Current {
     /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
     /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one, but for visitors, which all have
     /// [`VISITOR`](Self::VISITOR).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, block_on, current};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let index = || async { current().as_ref().map(Current::worker) };
+    /// assert_eq!(block_on(executor.spawn(index())), Some(0));
+    /// assert!(block_on(executor.run(index())) >= Some(Current::FIRST_DRIVER));
+    /// ```
     #[doc(alias = "current_thread_index")]
     #[inline]
     #[must_use]
@@ -93,6 +104,16 @@ impl Current {
     }
 
     /// Whether this is a `run` future.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Executor, block_on, current};
+    ///
+    /// let executor = Executor::new();
+    /// let task = executor.spawn(async { current().is_some_and(|current| current.is_driver()) });
+    /// assert!(block_on(executor.run(task)));
+    /// ```
     #[inline]
     #[must_use]
     pub const fn is_driver(&self) -> bool {
@@ -100,6 +121,17 @@ impl Current {
     }
 
     /// Whether this is a thread without a place in the executor, see [`VISITOR`](Self::VISITOR).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Executor, block_on, current};
+    ///
+    /// let executor = Executor::new();
+    /// let task = executor.spawn(async { current().is_some_and(|current| current.is_visitor()) });
+    /// executor.try_tick();
+    /// assert!(block_on(task));
+    /// ```
     #[inline]
     #[must_use]
     pub const fn is_visitor(&self) -> bool {
@@ -107,6 +139,16 @@ impl Current {
     }
 
     /// The lane of the task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, Lane, block_on, current};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let lane = executor.spawn_on(Lane::High, async { current().as_ref().map(Current::lane) });
+    /// assert_eq!(block_on(lane), Some(Lane::High));
+    /// ```
     #[inline]
     #[must_use]
     pub const fn lane(&self) -> Lane {
@@ -114,6 +156,16 @@ impl Current {
     }
 
     /// The executor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, block_on, current};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let id = executor.spawn(async { current().as_ref().map(Current::executor) });
+    /// assert_eq!(block_on(id), Some(executor.id()));
+    /// ```
     #[inline]
     #[must_use]
     pub const fn executor(&self) -> ExecutorId {

@@ -27,48 +27,189 @@ pub struct LongPoll {
 
 impl LongPoll {
     /// The executor whose task is being polled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.executor()).unwrap())
+    ///     .build();
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert_eq!(reports.recv(), Ok(executor.id()));
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn executor(&self) -> ExecutorId {
         self.executor
     }
 
     /// The name of the task: what [`named`](crate::named) has given to its future.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, named};
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.name().map(String::from)).unwrap())
+    ///     .build();
+    /// executor.spawn(named("reader", async move { blocks.recv() })).detach();
+    /// assert_eq!(reports.recv().unwrap().as_deref(), Some("reader"));
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.task.name.as_deref()
     }
 
     /// Where the task was spawned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.site()).unwrap())
+    ///     .build();
+    /// let line = line!() + 1;
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert_eq!(reports.recv().unwrap().line(), line);
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn site(&self) -> &'static Location<'static> {
         self.task.site
     }
 
     /// The type of the task's future or closure.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.future()).unwrap())
+    ///     .build();
+    /// async fn reads(blocks: std::sync::mpsc::Receiver<()>) {
+    ///     drop(blocks.recv());
+    /// }
+    ///
+    /// executor.spawn(reads(blocks)).detach();
+    /// assert!(reports.recv().unwrap().contains("reads"));
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn future(&self) -> &'static str {
         self.task.future
     }
 
     /// The [`index`](crate::Current::worker) of the worker that polls it. `None` on another thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.worker()).unwrap())
+    ///     .build();
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert_eq!(reports.recv(), Ok(Some(0)));
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn worker(&self) -> Option<usize> {
         self.task.worker
     }
 
     /// The name of the thread that polls it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.thread().map(String::from)).unwrap())
+    ///     .build();
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert_eq!(reports.recv().unwrap().as_deref(), Some("terrace-0"));
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn thread(&self) -> Option<&str> {
         self.task.thread.as_deref()
     }
 
     /// For how long the poll has run so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.elapsed()).unwrap())
+    ///     .build();
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert!(!reports.recv().unwrap().is_zero());
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.task.since
     }
 
     /// What the poll waits in at this moment, if in a wait of the executor: `a scope`, `a join` or `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::Builder;
+    ///
+    /// let ((sender, reports), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(1), move |poll| sender.send(poll.waits_in()).unwrap())
+    ///     .build();
+    /// executor.spawn(async move { blocks.recv() }).detach();
+    /// assert_eq!(reports.recv(), Ok(None), "a channel is no wait of the executor");
+    /// drop(go_on);
+    /// ```
     #[must_use]
     pub fn waits_in(&self) -> Option<&'static str> {
         self.task.waits_in

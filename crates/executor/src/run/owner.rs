@@ -151,6 +151,14 @@ pub struct HostedWorker {
 
 impl HostedWorker {
     /// The index of the worker in its executor: [`Current::worker`](crate::Current::worker) in its tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (_executor, places) = terrace_executor::Builder::new().workers(2).build_hosted();
+    /// let indices: Vec<_> = places.iter().map(|place| place.index()).collect();
+    /// assert_eq!(indices, [0, 1]);
+    /// ```
     #[must_use]
     pub fn index(&self) -> usize {
         self.place.as_ref().map_or(0, |place| place.index)
@@ -167,6 +175,21 @@ impl HostedWorker {
     ///
     /// # Panics
     /// If the thread is a worker already, or in the middle of one of its pinned tasks or of a scope.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let (executor, mut places) = Builder::new().workers(1).build_hosted();
+    /// let place = places.pop().expect("there is one for each worker");
+    /// let thread = std::thread::spawn(|| place.run());
+    /// let ran_on = block_on(executor.spawn(async { std::thread::current().id() }));
+    /// assert_eq!(ran_on, thread.thread().id());
+    ///
+    /// drop(executor);
+    /// thread.join().unwrap();
+    /// ```
     pub fn run(mut self) {
         terrace_thread::internal::make_way();
         forget_waker();

@@ -151,6 +151,15 @@ impl ThreadPool {
     }
 
     /// As [`enroll`](Self::enroll): always `Some`. For programs that know pools with a limit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let membership = pool.try_enroll().expect("a pool refuses no membership");
+    /// assert!(membership.activate(|worker| worker.is_in_pool()));
+    /// ```
     #[must_use]
     pub fn try_enroll(&self) -> Option<Membership<'_>> {
         Some(self.enroll())
@@ -159,6 +168,16 @@ impl ThreadPool {
 
 impl Membership<'_> {
     /// Calls `f` as a member of the pool, on this thread, as [`ThreadPool::with_worker`] does. Panics of `f` go through.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let membership = pool.enroll();
+    /// let sums = [1, 2].map(|n| membership.activate(|worker| worker.join(|_| n, |_| n)));
+    /// assert_eq!(sums, [(1, 1), (2, 2)]);
+    /// ```
     pub fn activate<T>(self, f: impl FnOnce(&Worker) -> T) -> T {
         self.pool.with_worker(f)
     }

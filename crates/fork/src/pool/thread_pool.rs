@@ -88,6 +88,18 @@ impl Made {
 impl ThreadPool {
     terrace_sync::const_fn! {
         /// A pool without workers. Nothing is allocated until its first use.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use terrace_fork::ThreadPool;
+        ///
+        /// static POOL: ThreadPool = ThreadPool::new();
+        ///
+        /// POOL.resize_to(2);
+        /// assert_eq!(POOL.join(|_| 1, |_| 2), (1, 2));
+        /// # POOL.depopulate();
+        /// ```
         #[must_use]
         pub const fn new() -> Self {
             Self { made: OnceLock::new() }
@@ -129,12 +141,32 @@ impl ThreadPool {
     }
 
     /// Its id, which no other pool of the program has had. [`Worker::executor`] tells it of a handle.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_fork::ThreadPool;
+    ///
+    /// let (one, other) = (ThreadPool::new(), ThreadPool::new());
+    /// assert_ne!(one.id(), other.id());
+    /// one.populate();
+    /// assert_eq!(one.with_worker(|worker| worker.executor()), Some(one.id()));
+    /// ```
     #[must_use]
     pub fn id(&self) -> ExecutorId {
         self.executor().id()
     }
 
     /// The number of its workers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert_eq!(pool.num_members(), 0);
+    /// pool.resize_to(2);
+    /// assert_eq!(pool.num_members(), 2);
+    /// ```
     #[doc(alias = "current_num_threads")]
     pub fn num_members(&self) -> usize {
         self.executor().workers()
@@ -326,6 +358,32 @@ impl ThreadPool {
     ///
     /// # Safety
     /// As [`Worker::spawn_raw`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use terrace_executor::{RawJob, Worker};
+    /// use terrace_fork::{ThreadPool, Yield};
+    /// use terrace_sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    ///
+    /// static RUNS: AtomicUsize = AtomicUsize::new(0);
+    /// static JOB: RawJob = RawJob::new(run, drop);
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn run(_: NonNull<RawJob>, _: &Worker) {
+    ///     RUNS.fetch_add(1, SeqCst);
+    /// }
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn drop(_: NonNull<RawJob>) {}
+    ///
+    /// let pool = ThreadPool::new();
+    /// // SAFETY: the functions need nothing, the job is never freed, and is queued once.
+    /// unsafe { pool.spawn_raw(NonNull::from(&JOB)) };
+    /// assert_eq!(pool.yield_now(), Yield::Executed);
+    /// assert_eq!(RUNS.load(SeqCst), 1);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
         // SAFETY: the caller promises the same.
@@ -424,6 +482,18 @@ impl ThreadPool {
     }
 
     /// [`Worker::yield_local`] as a member: runs one piece of the work that lies at this thread, if there is one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_fork::{ThreadPool, Yield};
+    ///
+    /// let pool = ThreadPool::new();
+    /// let local = pool.spawn_local(async {});
+    /// assert_eq!(pool.yield_local(), Yield::Executed);
+    /// assert!(local.is_finished());
+    /// assert_eq!(pool.yield_local(), Yield::Idle);
+    /// ```
     pub fn yield_local(&self) -> Yield {
         self.executor().with_worker(Worker::yield_local)
     }

@@ -271,6 +271,19 @@ impl Worker {
 
     /// Whether the caller is inside of a half of a join that another thread has forked: then the data may lie in the other's cache, and
     /// splitting further pays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::Builder;
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// executor.with_worker(|worker| {
+    ///     // The first half of a join runs where the join was called.
+    ///     let (stayed, _) = worker.join(|worker| !worker.migrated(), |_| ());
+    ///     assert!(stayed);
+    /// });
+    /// ```
     #[inline]
     #[must_use]
     pub fn migrated(&self) -> bool {
