@@ -3,10 +3,11 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Lane, Shutdown, Task, block_on};
-use terrace_testing::{least, on_own_thread, signal};
+use terrace_testing::{Yields, least, on_own_thread, signal};
 
 /// How a worker queues the task that it then blocks on.
 type Queue = fn(&Arc<Executor<'static>>, Sender<u32>);
@@ -245,6 +246,38 @@ fn a_drain_beside_a_blocked_worker_ends() {
         });
         assert_eq!(block_on(blocks), 1);
         block_on(drains);
+    });
+}
+
+/// A shutdown that drops what is queued starts no spare for it: a task without end would keep that, and the call, for ever.
+#[test]
+fn a_shutdown_beside_a_blocked_worker_runs_nothing_queued() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(2).build());
+        let meet = Arc::new(Barrier::new(3));
+        let ((waits, done), at) = (signal(), Arc::clone(&meet));
+        let waiter = executor.spawn(async move {
+            at.wait();
+            block_on(waits);
+        });
+        let (inner, at) = (Arc::clone(&executor), Arc::clone(&meet));
+        let blocks = executor.spawn(async move {
+            at.wait();
+            while inner.workers() > 0 {
+                std::thread::yield_now();
+            }
+            // Time for many looks of the watch.
+            std::thread::sleep(Duration::from_millis(100));
+            done.set();
+        });
+        meet.wait();
+        let endless = executor.spawn(Yields(u32::MAX));
+        executor.shutdown(Shutdown::DropQueued, None).unwrap();
+        block_on(async {
+            waiter.await;
+            blocks.await;
+        });
+        drop(endless);
     });
 }
 

@@ -13,6 +13,17 @@ use terrace_testing::{Yields, in_own_process, on_own_thread, watchdog};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// Ticks alone drive a pool: a task that wakes itself again and again starves no background task.
+#[test]
+fn ticks_come_to_the_background() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    executor.spawn(Yields(u32::MAX)).detach();
+    let task = executor.spawn_on(Lane::Background, async {});
+    let ticks = (0..10_000).take_while(|_| executor.try_tick() && !task.is_finished());
+    assert!(ticks.count() < 10_000, "the background task is starved");
+}
+
 #[test]
 fn lanes_run_in_order() {
     let _watchdog = watchdog();

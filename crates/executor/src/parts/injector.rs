@@ -175,8 +175,8 @@ pub(crate) struct Injector {
     empty: OnceLock<ConcurrentQueue<Parcel>>,
     /// Even: singles are looked at first. Takers store it, and every thread loads the words above.
     turn: CachePadded<AtomicU32>,
-    /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
-    /// lane, or a ring.
+    /// Whether there has ever been a place from which a thread without a seat takes work before the singles, or in turn with them: a
+    /// parcel, a lane, or a ring.
     rivals: AtomicBool,
 }
 

@@ -250,8 +250,8 @@ impl Shared {
     /// Queues a task of a lane that is not the normal one, from any thread that keeps the pool alive.
     fn push_on(&self, lane: Lane, task: Runnable) {
         task.mark().queued_on_lane(lane == Lane::High);
+        self.injector.note_rival();
         if lane == Lane::High {
-            self.injector.note_rival();
             self.lanes.high.push(task);
             return self.publish();
         }

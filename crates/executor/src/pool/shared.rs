@@ -300,6 +300,12 @@ impl Shared {
         }
     }
 
+    /// Whether threads of the pool run what is queued: it has workers, or those that end do so before. Elsewhere the watch starts no spare,
+    /// which would run what a shutdown drops.
+    pub(crate) fn is_served(&self) -> bool {
+        self.workers() > 0 || (self.threads.is_draining() && self.threads.running() > 0)
+    }
+
     #[cold]
     fn call_watch(&self) {
         // The watch goes by time and never ends; a checker of schedules can run neither. The handshake has models of
@@ -307,7 +313,7 @@ impl Shared {
         if cfg!(terrace_shuttle) {
             return;
         }
-        if self.threads.running() > 0 && self.alarm.raise() {
+        if self.is_served() && self.alarm.raise() {
             (self.watch)(self.this.clone());
         }
     }

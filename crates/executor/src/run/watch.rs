@@ -155,7 +155,7 @@ impl Entry {
         let Some(pool) = self.pool.upgrade() else {
             return false;
         };
-        if pool.holders.is_closing() || pool.threads.running() == 0 {
+        if pool.holders.is_closing() || !pool.is_served() {
             return false;
         }
         self.period = (self.period * 2).min(LONG_PERIOD);
