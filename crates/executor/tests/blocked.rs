@@ -249,7 +249,7 @@ fn a_drain_beside_a_blocked_worker_ends() {
     });
 }
 
-/// A shutdown that drops what is queued starts no spare for it: a task without end would keep that, and the call, for ever.
+/// The watch starts no spare for what a shutdown drops: the spare would run a task without end, and the shutdown would wait for the spare.
 #[test]
 fn a_shutdown_beside_a_blocked_worker_runs_nothing_queued() {
     on_own_thread(|| {

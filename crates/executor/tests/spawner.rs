@@ -1,9 +1,11 @@
 //! Spawning from inside: by a weak handle, and on the executor that polls the caller.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::task::Poll;
 use std::thread;
 
 use terrace_executor::{Builder, Current, Executor, Lane, Spawner, block_on, current};
@@ -274,4 +276,30 @@ fn the_drop_finds_what_a_spawner_queued() {
     drop(executor);
     assert_eq!(drops.count(), 1);
     assert_eq!(block_on(task.fallible()), None);
+}
+
+/// A spawn for a worker whose thread has not begun yet waits for it. It runs no other task in that wait: the caller may hold a lock that one
+/// wants.
+#[test]
+fn a_spawn_runs_no_task_of_its_caller() {
+    let _watchdog = watchdog();
+    let in_spawn = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&in_spawn);
+    let driven = Builder::new().workers(0).build();
+    // Any wait that runs tasks polls this one.
+    let task = driven.spawn(poll_fn(move |context| {
+        assert!(
+            !seen.load(Ordering::SeqCst),
+            "a task in the middle of a spawn"
+        );
+        context.waker().wake_by_ref();
+        Poll::<()>::Pending
+    }));
+    for _ in 0..100 {
+        let executor = Builder::new().workers(1).build();
+        in_spawn.store(true, Ordering::SeqCst);
+        executor.spawner().spawn_work_on(0, || {});
+        in_spawn.store(false, Ordering::SeqCst);
+    }
+    assert!(!task.is_finished(), "it has panicked");
 }

@@ -11,7 +11,7 @@ use crate::pool::fork::worker::Worker;
 use crate::pool::frames::with_pool;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::shutdown::wait_for;
+use crate::run::shutdown::wait_beside_tasks;
 use crate::spawner::Spawner;
 
 impl Spawner {
@@ -243,7 +243,7 @@ pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
         if let Some(arrived) = arrived {
             return arrived;
         }
-        wait_for(arrival, None);
+        wait_beside_tasks(arrival);
     }
 }
 

@@ -17,7 +17,7 @@ use terrace_sync::{Arc, thread};
 
 use super::block_on::forget_waker;
 use super::life::Place;
-use super::shutdown::wait_for;
+use super::shutdown::wait_beside_tasks;
 use super::start::{change_workers, staying};
 use super::{stand_in, start, threadless, watch};
 #[cfg(feature = "inspect")]
@@ -106,7 +106,7 @@ impl Pool {
                 {
                     break;
                 }
-                wait_for(listener, None);
+                wait_beside_tasks(listener);
             }
         }
         let others = threads.into_iter().filter(|thread| !thread.is_here());

@@ -37,14 +37,32 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
 
 /// Waits for a notification; false if the deadline came first. A thread without a deadline waits as in `block_on`: other threads may wait
 /// for tasks that only this one runs.
+fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+    if deadline.is_none() {
+        block_on(listener);
+        return true;
+    }
+    block(listener, deadline)
+}
+
+/// Waits for a notification that comes without a task of the calling thread. So this runs none: the caller may hold a lock that one wants.
+/// A worker or stand-in waits as in `block_on` all the same: other workers may wait for tasks that they cannot take.
+pub(crate) fn wait_beside_tasks(listener: EventListener) {
+    if stand_in::is_worker_or_stands_in() {
+        block_on(listener);
+    } else {
+        block(listener, None);
+    }
+}
+
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
     use crate::parts::event::Listener;
 
     match deadline {
         Some(deadline) => listener.wait_deadline(deadline).is_some(),
         None => {
-            block_on(listener);
+            listener.wait();
             true
         }
     }
@@ -52,7 +70,7 @@ pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bo
 
 /// A listener cannot block on this target, which has no second thread to wait for.
 #[cfg(target_family = "wasm")]
-pub(crate) fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
     false
 }
 
