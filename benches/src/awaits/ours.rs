@@ -27,20 +27,18 @@ impl Pool for Ours {
 }
 
 /// The same pool with one thread less: the calling thread runs its tasks, too, as with forte.
-pub struct Guest(Lent<ThreadPool>);
+pub struct Guest(Ours);
 
 impl Pool for Guest {
     const NAME: &'static str = "guest_fork";
     type Handle = &'static ThreadPool;
 
     fn new(threads: usize) -> Self {
-        let Ours(pool) = Ours::new(threads - 1);
-        Self(pool)
+        Self(Ours::new(threads - 1))
     }
 
     fn handle(&self) -> Self::Handle {
-        // SAFETY: only tasks of the pool keep it for longer than a call, and the pool's destructor ends these.
-        unsafe { self.0.get() }
+        self.0.handle()
     }
 
     fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {

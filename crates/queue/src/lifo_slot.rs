@@ -96,6 +96,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// # use terrace_queue::OwnedWord;
     /// # #[derive(Debug, PartialEq)]
     /// # struct Number(usize);
+    /// # // SAFETY: the word is the number plus one, and nothing is behind it.
     /// # unsafe impl OwnedWord for Number {
     /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
     /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
@@ -133,6 +134,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// # use terrace_queue::OwnedWord;
     /// # #[derive(Debug, PartialEq)]
     /// # struct Number(usize);
+    /// # // SAFETY: the word is the number plus one, and nothing is behind it.
     /// # unsafe impl OwnedWord for Number {
     /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
     /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
@@ -161,6 +163,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// # use terrace_queue::OwnedWord;
     /// # #[derive(Debug, PartialEq)]
     /// # struct Number(usize);
+    /// # // SAFETY: the word is the number plus one, and nothing is behind it.
     /// # unsafe impl OwnedWord for Number {
     /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
     /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
@@ -212,6 +215,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// # use terrace_queue::OwnedWord;
     /// # #[derive(Debug, PartialEq)]
     /// # struct Number(usize);
+    /// # // SAFETY: the word is the number plus one, and nothing is behind it.
     /// # unsafe impl OwnedWord for Number {
     /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
     /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
@@ -238,6 +242,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// # use terrace_queue::OwnedWord;
     /// # #[derive(Debug, PartialEq)]
     /// # struct Number(usize);
+    /// # // SAFETY: the word is the number plus one, and nothing is behind it.
     /// # unsafe impl OwnedWord for Number {
     /// #     fn into_raw(self) -> NonNull<()> { NonNull::new(without_provenance_mut(self.0 + 1)).unwrap() }
     /// #     unsafe fn from_raw(raw: NonNull<()>) -> Self { Self(raw.addr().get() - 1) }
