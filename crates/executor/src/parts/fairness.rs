@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::seat::Seat;
+use super::seat::Seen;
 use crate::tuned::GLOBAL_INTERVAL;
 
 /// Counts the turns of one worker or driver, and makes its random numbers.
@@ -12,32 +12,10 @@ pub(crate) struct Fairness {
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
-    /// The seat whose work may be stalled.
-    pub(crate) suspect: Cell<Suspect>,
+    /// Another seat's work that may be stalled.
+    pub(crate) suspect: Cell<Option<Seen>>,
     /// The fork seat whose oldest job may be stalled, and what it looked like.
-    pub(crate) fork_suspect: Cell<(usize, Option<u64>)>,
-}
-
-/// What a busy worker or driver saw of another seat at its last look.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Suspect {
-    /// The number of the seat.
-    pub(crate) seat: usize,
-    /// What its ring counted as taken.
-    pub(crate) taken: u32,
-    /// What its LIFO slot showed.
-    pub(crate) lifo: Option<u32>,
-}
-
-impl Suspect {
-    /// What there is to see of `seat`.
-    pub(crate) fn new(number: usize, seat: &Seat) -> Self {
-        Self {
-            seat: number,
-            taken: seat.ring.taken(),
-            lifo: seat.lifo.look(),
-        }
-    }
+    pub(crate) fork_suspect: Cell<Option<(usize, u64)>>,
 }
 
 impl Fairness {

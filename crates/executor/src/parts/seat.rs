@@ -47,6 +47,15 @@ pub(crate) struct Seat {
     pub(crate) asleep: Since,
 }
 
+/// Work at a seat that its holder is expected to take, as a look saw it. If a later look sees the same, the holder has not come to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
+    Task { seat: usize, look: u32 },
+    /// Tasks in the ring of the seat with this number, and how many it has given away.
+    Ring { seat: usize, taken: u32 },
+}
+
 /// The holder stays.
 const STAYS: u32 = 0;
 /// The holder is asked to end; the asker may take that back.
@@ -89,6 +98,15 @@ impl Seat {
         let task = self.ring.steal_into(own)?;
         terrace_trace::steal(1 + own.ring().len());
         Some(task)
+    }
+
+    /// The work that its holder would take next. `seat` is its number.
+    pub(crate) fn see(&self, seat: usize) -> Option<Seen> {
+        let task = self.lifo.look().map(|look| Seen::Task { seat, look });
+        task.or_else(|| {
+            let taken = self.ring.taken();
+            (!self.ring.is_empty()).then_some(Seen::Ring { seat, taken })
+        })
     }
 
     /// Asks the holder to end when it has finished what it runs.
@@ -207,6 +225,12 @@ impl Seats {
     /// Takes a task out of the LIFO slot of some worker.
     pub(crate) fn take_slotted(&self) -> Option<Runnable> {
         self.workers.scan().find_map(|seat| seat.lifo.take())
+    }
+
+    /// Takes the task out of the LIFO slot of this worker, if it is the one that `look` saw.
+    pub(crate) fn take_still(&self, worker: usize, look: u32) -> Option<Runnable> {
+        let lifo = &self.workers.get(worker)?.lifo;
+        (lifo.look() == Some(look)).then(|| lifo.take()).flatten()
     }
 
     fn task_counts(&self) -> impl Iterator<Item = &TaskCount> {

@@ -212,11 +212,7 @@ impl Sentinel {
                 Some(child)
             }
             Seen::Task { seat, look } => {
-                let lifo = &pool.seats.workers.get(seat)?.lifo;
-                if lifo.look() != Some(look) {
-                    return None;
-                }
-                let task = lifo.take()?;
+                let task = pool.seats.take_still(seat, look)?;
                 pool.seats.beat.found();
                 Some(Found::Task(task))
             }

@@ -5,15 +5,12 @@
 //! not moved between the looks. Each busy worker and driver looks at rings, slots and forks in some of its turns: [`relieve`] and
 //! [`relieve_fork`]. A sentinel, a parked worker with a time-out, looks at slots, scopes and forks: [`super::sentinel`].
 
-use terrace_local::task::Runnable;
-use terrace_queue::Owner;
 use terrace_queue::fork::Offer;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
 use super::found::{Found, Taken};
-use crate::parts::fairness::Suspect;
-use crate::parts::seat::Seat;
+use crate::parts::seat::Seen;
 use crate::pool::fork::worker::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -22,22 +19,21 @@ use crate::tuned::ASKING;
 /// Takes half of the ring of another seat, from a random one on.
 pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool.seats;
-    let own = runner.ring();
     // It reads the number once: a seat that comes during the search would shift the others.
     let workers = seats.workers.high();
     let all = workers + seats.drivers.high();
     let start = runner.fairness.random(all);
     let task = (start..all).chain(0..start).find_map(|number| {
         let seat = seats.at(workers, number)?;
-        if seat.ring.is_empty() || is_of(seat, &own) {
+        if seat.ring.is_empty() || std::ptr::eq(seat, runner.seat) {
             return None;
         }
-        seat.steal_half(&own)
+        seat.steal_half(&runner.ring())
     })?;
     let counts = &runner.seat.counts;
     counts.steal_operations.add(1);
-    counts.steals.add(1 + own.ring().len());
-    Some(Taken::moved(task, &own))
+    counts.steals.add(1 + runner.seat.ring.len());
+    Some(Taken::moved(task, &runner.ring()))
 }
 
 /// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
@@ -47,68 +43,49 @@ pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
 /// themselves again and again.
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool.seats;
-    let fairness = &runner.fairness;
-    let last = fairness.suspect.get();
+    let suspect = &runner.fairness.suspect;
     let workers = seats.workers.high();
-    if let Some(seat) = seats.at(workers, last.seat) {
-        if let Some(taken) = take_stalled(seat, &last, &runner.ring()) {
-            // It may hold more.
-            fairness.suspect.set(Suspect::new(last.seat, seat));
-            return Some(taken);
-        }
-    }
     let all = workers + seats.drivers.high();
-    let own = runner.ring();
-    let may_be_stalled =
-        |seat: &Seat| !is_of(seat, &own) && (!seat.ring.is_empty() || seat.lifo.look().is_some());
-    let next = (1..=all).find_map(|step| {
-        let number = (last.seat + step) % all;
+    let see = |number| {
         let seat = seats.at(workers, number)?;
-        may_be_stalled(seat).then(|| Suspect::new(number, seat))
-    });
-    if let Some(next) = next {
-        fairness.suspect.set(next);
-    }
-    None
+        let is_own = std::ptr::eq(seat, runner.seat);
+        (!is_own).then(|| seat.see(number)).flatten()
+    };
+    let (last, taken) = match suspect.get() {
+        Some(Seen::Task { seat, look }) => {
+            let task = seats.take_still(seat, look);
+            (seat, task.map(Taken::task))
+        }
+        Some(seen @ Seen::Ring { seat, .. }) => {
+            let still = seats.at(workers, seat).filter(|_| see(seat) == Some(seen));
+            let task = still.and_then(|seat| seat.steal_half(&runner.ring()));
+            (seat, task.map(|task| Taken::moved(task, &runner.ring())))
+        }
+        _ => (0, None),
+    };
+    // The seat that gave something may hold more.
+    let first = usize::from(taken.is_none());
+    suspect.set((first..first + all).find_map(|step| see((last + step) % all)));
+    taken
 }
 
 /// Likewise for a job that was forked: takes it if it has not moved since the last look.
 pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let pool = runner.pool;
-    let all = pool.forks.bound();
+    let forks = &runner.pool.forks;
+    let all = forks.bound();
     if all == 0 {
         return None;
     }
     let fairness = &runner.fairness;
-    let (number, look) = fairness.fork_suspect.get();
-    if let Some(job) = look.and_then(|look| take_still(pool, number, look)) {
-        return Some(Found::Fork(job).into());
-    }
-    let next = fairness.random(all);
-    let look = pool.forks.seat(next).and_then(|seat| seat.deque.look());
-    fairness.fork_suspect.set((next, look));
-    None
-}
-
-/// Whether it is the seat of the runner with this ring.
-fn is_of(seat: &Seat, own: &Owner<'_, Runnable>) -> bool {
-    std::ptr::eq(&raw const seat.ring, own.ring())
-}
-
-fn take_stalled<'p>(seat: &Seat, last: &Suspect, own: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
-    if is_of(seat, own) {
-        return None;
-    }
-    if last.lifo.is_some() && seat.lifo.look() == last.lifo {
-        if let Some(task) = seat.lifo.take() {
-            return Some(Taken::task(task));
+    if let Some((seat, look)) = fairness.fork_suspect.take() {
+        if let Some(job) = take_still(runner.pool, seat, look) {
+            return Some(Found::Fork(job).into());
         }
     }
-    if seat.ring.is_empty() || seat.ring.taken() != last.taken {
-        return None;
-    }
-    let task = seat.steal_half(own)?;
-    Some(Taken::moved(task, own))
+    let seat = fairness.random(all);
+    let look = forks.seat(seat).and_then(|seat| seat.deque.look());
+    fairness.fork_suspect.set(look.map(|look| (seat, look)));
+    None
 }
 
 /// Says, between two looks, whether a thief goes on asking.
