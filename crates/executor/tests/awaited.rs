@@ -1,4 +1,4 @@
-//! A worker that blocks on a task runs that very task, if nothing else can wake its wait and the task is at hand.
+//! A worker or driver that blocks on a task runs that very task, if nothing else can wake its wait and the task is at hand.
 
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
@@ -37,6 +37,32 @@ fn the_waiting_worker_runs_the_task() {
         }));
         assert_eq!(runs, [waits; 2], "{turns} turns");
     }
+}
+
+/// The pool's only worker is blocked, so no other thread could run the task.
+#[test]
+fn a_driver_that_waits_runs_the_task() {
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    let (started, starts) = channel();
+    let (go_on, blocks) = channel::<()>();
+    let blocked = executor.spawn(async move {
+        started.send(()).unwrap();
+        blocks.recv()
+    });
+    starts.recv().unwrap();
+    let own = Arc::clone(&executor);
+    let inside = executor.run(async move {
+        let task = where_it_runs(&own, 1);
+        // In the poll of the driver's own future, and in that of a task of the pool.
+        let direct = block_on(task);
+        let inner = Arc::clone(&own);
+        let task = own.spawn(async move { block_on(where_it_runs(&inner, 1)) });
+        [direct, task.await]
+    });
+    assert_eq!(block_on(inside), [thread::current().id(); 2]);
+    drop(go_on);
+    block_on(blocked).unwrap_err();
 }
 
 /// Something else may wake the future, and the task blocks its thread until that has happened. So the waiting worker leaves

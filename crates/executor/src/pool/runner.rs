@@ -268,7 +268,7 @@ pub(crate) fn with_worker<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
 
 // Into each caller, which mostly needs one field.
 #[inline(always)]
-pub(super) fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
+pub(crate) fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     let runner = RUNNER.with(Cell::get);
     // SAFETY: `enter` alone sets the pointer, on this very thread. It borrows the runner until it has put the outer one
     // back. `f` gets the runner with a lifetime that it cannot name, so the reference does not leave `f`.

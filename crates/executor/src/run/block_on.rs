@@ -1,10 +1,10 @@
 //! Blocking on a future without stopping the thread's other duties.
 //!
-//! A worker that blocks on a task runs that task itself, if it is at hand: no other thread has to be woken for it. The future asks for
-//! it where nothing but the end of that task can wake it. The run is a turn of the worker in the middle of its wait. It happens only
+//! A worker or driver that blocks on a task runs that task itself, if it is at hand: no other thread has to be woken for it. The future asks for
+//! it where nothing but the end of that task can wake it. The run is a turn of it in the middle of its wait. It happens only
 //! where the wait has nothing else to do:
 //!
-//! - The task is the only one in the worker's ring, and the high lane is empty.
+//! - The task is the only one in its ring, and the high lane is empty.
 //! - The thread has no tasks of its own, and there are no pools without workers, which it would have to drive.
 //! - Such runs, and those of last resort, nest no deeper than [`NESTED_HELP`]. A wait does at most [`AWAITED_RUNS`] of them between two
 //!   polls of its future.
@@ -148,16 +148,16 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
     fn end_sleep(&mut self) {}
 }
 
-/// Runs the task `awaited`, which the thread waits for, if the thread is a worker and has it at hand. False if not.
+/// Runs the task `awaited`, which the thread waits for, if the thread is a runner and has it at hand. False if not.
 fn run_awaited(awaited: TaskId) -> bool {
-    runner::with_worker(|worker| worker.is_some_and(|worker| worker.run_awaited(awaited)))
+    runner::with_runner(|runner| runner.is_some_and(|runner| runner.run_awaited(awaited)))
 }
 
 impl Runner<'_> {
-    /// Whether the worker may run the only task in its ring in the middle of a wait.
+    /// Whether the runner may run the only task in its ring in the middle of a wait.
     fn may_run_its_only_task(&self) -> bool {
         let pool = self.pool;
-        self.in_loop.get()
+        (self.in_loop.get() || self.is_driver())
             && !self.polled.get()
             && self.nested_help.get() < NESTED_HELP
             && self.seat.ring.len() == 1
@@ -195,8 +195,8 @@ impl Runner<'_> {
 /// Runs a future to its end on the current thread.
 ///
 /// While the future is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks
-/// of executors without workers. It sleeps when it has nothing to run. A worker also runs the task that the future
-/// awaits, if nothing else can wake the future, and if it has that task at hand and nothing else to run. It runs no other
+/// of executors without workers. It sleeps when it has nothing to run. A worker, or a thread that polls a
+/// [`run`](crate::Executor::run) future, also runs the task that the future awaits, if nothing else can wake the future, and if it has that task at hand and nothing else to run. It runs no other
 /// tasks of its executor: the other workers run them. If all workers wait, the executor starts a spare one.
 ///
 /// The thread parks through the standard library's token. A caller that parks the same thread in a loop of its own
