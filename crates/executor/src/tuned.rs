@@ -1,5 +1,7 @@
 //! The constants on which only speed and fairness depend. No handshake changes with one of them, and no promise but the length of a
 //! delay. `docs/pay.md` of the repository has what the rules pay that they belong to.
+//!
+//! Three kinds: those that were tuned, multiples of these, and limits of memory or depth, where any number of the order does.
 
 use std::time::Duration;
 
@@ -15,36 +17,19 @@ pub(crate) const CALL: Duration = Duration::from_micros(5);
 /// From this length on, an awake worker takes a child from the thread that drives its scope. An empty child takes less while two cores
 /// fight over the list; else the fight itself would make children look long enough.
 pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
-/// A child of this length takes eight times what a wake costs. A scope's thread with such children sleeps without a look around, and so
-/// does a worker that ran one: awake they may keep another worker off its processor.
-pub(crate) const OUTLASTS_WAKES: Duration = Duration::from_micros(200);
-/// The way of a woken thread back to its processor, with room to spare. A thread that sleeps again and again for a few tasks each looks
-/// around for as long (`parts/naps.rs`).
-pub(crate) const NAP: Duration = Duration::from_micros(50);
-/// The longest sleep that counts as such a nap.
-pub(crate) const SHORT_NAP: Duration = Duration::from_micros(100);
-/// So much sleep in short naps makes the next look a long one.
-pub(crate) const NAPS: Duration = Duration::from_micros(400);
-/// So many turns between two naps are a few. A task takes one, and so does a driver's look at the future beside it.
-pub(crate) const FEW_TURNS: usize = 4;
 
-/// So few tasks in the injector make a small take (`parts/gather.rs`).
-pub(crate) const FEW_TASKS: usize = 4;
+/// So few tasks in the injector make a small take (`parts/gather.rs`), and so many turns between two naps are a few (`parts/naps.rs`). A
+/// task takes one turn, and so does a driver's look at the future beside it.
+pub(crate) const FEW: usize = 4;
 /// So many small takes without a pause are a stream, at first.
 pub(crate) const STREAM: u32 = 16;
 /// So many are one at the latest, however many waits were in vain.
 pub(crate) const RARE_STREAM: u32 = 4096;
 /// How long a runner lets a stream gather.
 pub(crate) const GATHERING: Duration = Duration::from_micros(3);
-/// So many tasks are worth that wait.
-pub(crate) const MANY_TASKS: usize = 8;
 
-/// A runner keeps a contended processor for so long (`parts/rotation.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
-pub(crate) const KEEPS_PROCESSOR: Duration = Duration::from_micros(100);
-/// One turn of so many reads the clock for that.
-pub(crate) const UNTIMED_TURNS: u32 = 16;
-/// How long a thread that waits for the end of all tasks sleeps, where it may miss the last end: the system has refused the fence.
-pub(crate) const UNSEEN: Duration = Duration::from_millis(1);
+/// Where reading the clock would cost more than what is timed, one of so many is: tiny joins, turns of a runner.
+pub(crate) const TIMED: u32 = 16;
 
 /// For so long a thief of a forked job waits for an answer before it takes one by force.
 pub(crate) const ASKING: Duration = Duration::from_micros(2);
@@ -60,12 +45,8 @@ pub(crate) const PERIOD: Duration = Duration::from_millis(1);
 /// The longest time between two looks of the watch, and of a sentinel that waits for a guest to come again.
 pub(crate) const LONG_PERIOD: Duration = Duration::from_millis(8);
 
-/// Kinds of scopes, and call-sites of joins, that are told apart. Two that share a number are both as long as their mean.
-pub(crate) const TOLD_APART: usize = 64;
 /// Children that are timed together while they are tiny, to spare clock readings.
 pub(crate) const TINY_BATCH: u32 = 8;
-/// One tiny join of so many is timed.
-pub(crate) const SAMPLED: u64 = 16;
 /// Scopes, and stolen jobs of joins, in which all threads may be busy after a child or a job was seen to block its thread.
 pub(crate) const BLOCKING_SCOPES: u32 = 256;
 /// Pushes of jobs until a thread considers again whether to tell others, to begin with; later up to 32 times as many.
@@ -79,14 +60,42 @@ pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 pub(crate) const IN_A_ROW: u32 = 3;
 /// Tasks that one poll of a `run` future runs at most.
 pub(crate) const TURNS_A_POLL: usize = 200;
-/// So often one poll of a `run` future polls the future beside it again at most.
-pub(crate) const OWN_POLLS: u32 = 64;
 /// A scope's wait runs so many children before a job of a pool without workers has its turn. A prime.
 pub(crate) const SCOPES_INTERVAL: u32 = 1021;
-/// Tasks in a parcel, at most; at least two.
-pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
 /// One visit to the injector moves at most so many single tasks into the taker's ring.
 pub(crate) const BATCH: usize = 32;
+/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
+/// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
+pub(crate) const PENDING_EAGER: u32 = 128;
+/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
+/// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
+pub(crate) const ENDED_EAGER: u32 = 4;
+
+// Multiples.
+
+/// A child of this length takes eight times what a wake costs. A scope's thread with such children sleeps without a look around, and so
+/// does a worker that ran one: awake they may keep another worker off its processor.
+pub(crate) const OUTLASTS_WAKES: Duration = WAKE.saturating_mul(8);
+/// The way of a woken thread back to its processor, with room to spare. A thread that sleeps again and again for a few tasks each looks
+/// around for as long (`parts/naps.rs`).
+pub(crate) const NAP: Duration = WAKE.saturating_mul(2);
+/// The longest sleep that counts as such a nap.
+pub(crate) const SHORT_NAP: Duration = NAP.saturating_mul(2);
+/// So much sleep in short naps makes the next look a long one.
+pub(crate) const NAPS: Duration = NAP.saturating_mul(8);
+/// A runner keeps a contended processor for so long (`parts/rotation.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
+pub(crate) const KEEPS_PROCESSOR: Duration = WAKE.saturating_mul(4);
+/// So many tasks are worth that wait.
+pub(crate) const MANY_TASKS: usize = 2 * FEW;
+/// Tasks in a parcel, at most; at least two.
+pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { BATCH };
+
+// Limits.
+
+/// Kinds of scopes, and call-sites of joins, that are told apart. Two that share a number are both as long as their mean.
+pub(crate) const TOLD_APART: usize = 64;
+/// So often one poll of a `run` future polls the future beside it again at most.
+pub(crate) const OWN_POLLS: u32 = 64;
 /// Tasks of a large batch that are made before the first of them are published.
 pub(crate) const SPAWN_BATCH: usize = 256;
 /// A worker keeps at most so many references to its pool for new tasks; one more makes it give back half of them.
@@ -95,12 +104,6 @@ pub(crate) const KEPT_REFERENCES: usize = 256;
 pub(crate) const KEPT_PARCELS: usize = 16;
 /// Only a fork seat with a lower number is kept open: looks go through all seats up to the highest open one.
 pub(crate) const KEPT_SEATS: usize = 8;
-/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
-/// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
-pub(crate) const PENDING_EAGER: u32 = 128;
-/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
-/// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
-pub(crate) const ENDED_EAGER: u32 = 4;
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`. While so many spares wait in their
 /// start hooks, no further one is started.
 pub(crate) const FEW_SPARES: usize = 16;

@@ -7,8 +7,8 @@
 //!
 //! | the runner has                                              | before it takes from the injector again, it     |
 //! |-------------------------------------------------------------|-------------------------------------------------|
-//! | seen [`FEW_TASKS`] tasks or fewer, [`STREAM`] times                | waits [`GATHERING`]                                  |
-//! | seen [`MANY_TASKS`] or more after its last wait                   | waits whenever it sees [`FEW_TASKS`] or fewer         |
+//! | seen [`FEW`] tasks or fewer, [`STREAM`] times                | waits [`GATHERING`]                                  |
+//! | seen [`MANY_TASKS`] or more after its last wait                   | waits whenever it sees [`FEW`] or fewer         |
 //! | seen fewer after its last wait                              | needs twice as many such looks before the next  |
 //! | nothing left to do, and looks around or sleeps              | begins to count anew                            |
 //!
@@ -19,7 +19,7 @@
 use std::cell::Cell;
 
 use super::spin::spin;
-use crate::tuned::{FEW_TASKS, GATHERING, MANY_TASKS, RARE_STREAM, STREAM};
+use crate::tuned::{FEW, GATHERING, MANY_TASKS, RARE_STREAM, STREAM};
 
 /// What a runner knows of the stream of tasks from outside.
 pub(crate) struct Gather {
@@ -54,7 +54,7 @@ impl Gather {
     #[inline]
     fn wait_by(&self, look: impl Fn() -> usize, wait: impl FnOnce()) -> usize {
         let length = look();
-        if length > FEW_TASKS {
+        if length > FEW {
             return length;
         }
         self.left.set(self.left.get() - 1);
@@ -97,14 +97,8 @@ mod tests {
         let gather = Gather::new();
         assert_eq!(looks_before_a_wait(&gather, MANY_TASKS), STREAM - 1);
         for _ in 0..10 {
-            assert!(
-                !waits(&gather, FEW_TASKS + 1, MANY_TASKS),
-                "there are enough"
-            );
-            assert!(
-                waits(&gather, FEW_TASKS, MANY_TASKS),
-                "the last wait has paid"
-            );
+            assert!(!waits(&gather, FEW + 1, MANY_TASKS), "there are enough");
+            assert!(waits(&gather, FEW, MANY_TASKS), "the last wait has paid");
         }
     }
 

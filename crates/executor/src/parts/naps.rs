@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use terrace_sync::time::Instant;
 
-use crate::tuned::{FEW_TURNS, NAP, NAPS, SHORT_NAP};
+use crate::tuned::{FEW, NAP, NAPS, SHORT_NAP};
 
 /// The naps of one worker or driver.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Naps {
 
     /// The thread is about to look around, so many turns after the last time: whether it looks for long.
     fn are_to_avoid(&mut self, turns: usize) -> bool {
-        if turns > FEW_TURNS {
+        if turns > FEW {
             *self = Self::default();
         }
         self.found || self.slept >= NAPS
@@ -134,11 +134,11 @@ mod tests {
         );
         let (mut naps, _) = tired();
         assert!(
-            !naps.are_to_avoid(FEW_TURNS + 1),
+            !naps.are_to_avoid(FEW + 1),
             "the publisher does not wait for this thread"
         );
         let (mut naps, _) = tired();
         naps.looked(true);
-        assert!(!naps.are_to_avoid(FEW_TURNS + 1));
+        assert!(!naps.are_to_avoid(FEW + 1));
     }
 }

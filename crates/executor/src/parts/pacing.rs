@@ -18,7 +18,7 @@ use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 
 use crate::tuned::{
-    self, CALL, OUTLASTS_WAKES, PERIOD, SAMPLED, TINY_BATCH, TOLD_APART, WAKE, WORTH_TAKING,
+    self, CALL, OUTLASTS_WAKES, PERIOD, TIMED, TINY_BATCH, TOLD_APART, WAKE, WORTH_TAKING,
 };
 
 /// The estimate before anything was measured: long, so that the first scopes wake workers.
@@ -237,7 +237,7 @@ impl Sites {
         };
         Visit {
             length,
-            is_timed: length != Length::Tiny || (word >> 32) % SAMPLED == 0,
+            is_timed: length != Length::Tiny || (word >> 32) % u64::from(TIMED) == 0,
         }
     }
 

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use crate::tuned::{KEEPS_PROCESSOR, UNTIMED_TURNS};
+use crate::tuned::{KEEPS_PROCESSOR, TIMED};
 
 /// When a runner yields.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Rotation {
             self.left.set(left);
             return false;
         }
-        self.left.set(UNTIMED_TURNS - 1);
+        self.left.set(TIMED - 1);
         let now = now();
         let due = self.since.get().map(|since| now - since >= KEEPS_PROCESSOR);
         if due != Some(false) {
@@ -64,17 +64,17 @@ mod tests {
         let start = Instant::now();
         let mut looks = 0;
         let mut yields = Vec::new();
-        for call in 0..UNTIMED_TURNS * 100 {
+        for call in 0..TIMED * 100 {
             // Each look at the clock is a third of a period later.
             let due = rotation.is_due(|| {
                 looks += 1;
                 start + KEEPS_PROCESSOR / 3 * (looks - 1)
             });
             if due {
-                yields.push(call / UNTIMED_TURNS);
+                yields.push(call / TIMED);
             }
         }
-        assert_eq!(looks, 100, "one call of {UNTIMED_TURNS} reads the clock");
+        assert_eq!(looks, 100, "one call of {TIMED} reads the clock");
         // The first look only begins the period.
         assert_eq!(yields.first(), Some(&4));
         assert!(yields.windows(2).all(|pair| pair[1] - pair[0] >= 3));
@@ -85,14 +85,13 @@ mod tests {
     fn a_runner_that_sleeps_between_its_tasks_does_not_yield() {
         let rotation = Rotation::default();
         let start = Instant::now();
-        for call in 0..UNTIMED_TURNS * 100 {
+        for call in 0..TIMED * 100 {
             assert!(!rotation.is_due(|| start + KEEPS_PROCESSOR * call));
             rotation.sleeps();
         }
         // Awake from now on, it has its period.
         assert!(
-            (0..2 * UNTIMED_TURNS)
-                .any(|call| rotation.is_due(|| start + KEEPS_PROCESSOR * (1_000 + call)))
+            (0..2 * TIMED).any(|call| rotation.is_due(|| start + KEEPS_PROCESSOR * (1_000 + call)))
         );
     }
 }

@@ -7,7 +7,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::event::{Event, EventListener};
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
-use crate::tuned::UNSEEN;
+use crate::tuned::PERIOD;
 
 /// The threads that wait for a pool without workers, and may drive it.
 ///
@@ -118,7 +118,7 @@ impl QuietWaiter<'_> {
         if self.is_seen {
             return deadline;
         }
-        let soon = Instant::now() + UNSEEN;
+        let soon = Instant::now() + PERIOD;
         Some(deadline.map_or(soon, |deadline| deadline.min(soon)))
     }
 
