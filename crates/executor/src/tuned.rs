@@ -85,7 +85,7 @@ pub(crate) const SHORT_NAP: Duration = NAP.saturating_mul(2);
 pub(crate) const NAPS: Duration = NAP.saturating_mul(8);
 /// A runner keeps a contended processor for so long (`parts/rotation.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
 pub(crate) const KEEPS_PROCESSOR: Duration = WAKE.saturating_mul(4);
-/// So many tasks are worth that wait.
+/// So many tasks are worth the wait of a runner that lets a stream gather.
 pub(crate) const MANY_TASKS: usize = 2 * FEW;
 /// Tasks in a parcel, at most; at least two.
 pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { BATCH };
