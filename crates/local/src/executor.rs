@@ -93,7 +93,7 @@ impl LocalExecutor<'static> {
 
     /// Never closes the core, neither one that there is nor one that the first use makes.
     pub(crate) fn leak_core(&mut self) {
-        self.keeps = Keeps::Count;
+        self.keeps = Keeps::Nothing;
         if let Some(core) = self.core.get() {
             core.leak();
         }
@@ -120,7 +120,7 @@ impl<'a> LocalExecutor<'a> {
     fn owned(&self) -> &OwnedCore {
         self.core.get_or_init(|| match self.keeps {
             Keeps::Wakers => OwnedCore::new(),
-            Keeps::Count => OwnedCore::new_leaked(),
+            Keeps::Nothing => OwnedCore::new_leaked(),
         })
     }
 

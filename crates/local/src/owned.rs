@@ -44,7 +44,7 @@ impl OwnedCore {
 
     /// A core owned by the current thread that is never closed.
     pub(crate) fn new_leaked() -> Self {
-        let core = Arc::new(LocalCore::new(Weak::new(), Keeps::Count));
+        let core = Arc::new(LocalCore::new(Weak::new(), Keeps::Nothing));
         Self::of(core, End::Leak)
     }
 
@@ -82,7 +82,7 @@ impl OwnedCore {
         LocalSpawner { core }
     }
 
-    /// Gives up closing it: tasks are only counted from now on.
+    /// Gives up closing it, and keeps no further task in the registry.
     pub(crate) fn leak(&self) {
         if self.end.get() == End::Close {
             self.end.set(End::Leak);

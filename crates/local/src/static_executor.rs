@@ -11,7 +11,7 @@ use crate::spawn::{LocalSpawner, Wake};
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
 
-/// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks, it only counts them.
+/// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks.
 ///
 /// It has all methods of [`LocalExecutor`]. Those that spawn take `&'static self`: leak one, or make one by
 /// [`LocalExecutor::leak`].
@@ -43,7 +43,7 @@ impl StaticLocalExecutor {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(LocalExecutor::keeping(Keeps::Count))
+        Self(LocalExecutor::keeping(Keeps::Nothing))
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.

@@ -58,6 +58,11 @@ impl Tally {
             .wrapping_add(self.queued.get())
             .wrapping_add(self.eager.get())
     }
+
+    /// Those that have not ended. The owner calls it.
+    pub(super) fn alive(&self) -> usize {
+        self.spawned().wrapping_sub(self.ended.get())
+    }
 }
 
 /// Adds one.

@@ -258,10 +258,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         // First: an item of another thread is in the run queue, and its spawn in the tally, or neither matters yet.
         self.mailbox().admit();
         let tally = &self.get().tally;
-        let spawned = tally.spawned();
         LocalMetrics {
-            num_alive_tasks: spawned.wrapping_sub(tally.ended.get()),
-            spawned_tasks_count: spawned,
+            num_alive_tasks: tally.alive(),
+            spawned_tasks_count: tally.spawned(),
             queue_depth: self.mailbox().queued(),
             poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
             park_count: tally.parks.get(),
@@ -280,9 +279,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         !self.mailbox().is_empty()
     }
 
-    /// Whether no task exists that is queued, pending or in the middle of its run.
+    /// Whether every task has ended.
     pub(crate) fn is_empty(self) -> bool {
-        !self.has_queued() && self.registry().len() == 0 && self.depth.get() == 0
+        self.get().tally.alive() == 0
     }
 
     /// What executors show of themselves.
@@ -291,7 +290,7 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
             .field("thread", &self.owner())
             .field("queued", &self.mailbox().queued())
             .field("running", &self.depth.get())
-            .field("registered", &self.registry().len())
+            .field("alive", &self.get().tally.alive())
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use core::task::{Context, Poll};
 
 use super::core::{Core, CoreRef, PanicHandler, unhandled};
 use super::outcome::Outcome;
-use crate::registry::UNCOUNTED;
+use crate::registry::UNKEPT;
 use crate::unwind::{Payload, catch_unwind};
 
 /// A spawn function boxes a future that fills a cell of this size in bytes, or more, before it moves it anywhere else.
@@ -97,7 +97,7 @@ impl<C: Core, F> Guarded<C, F> {
     /// Whether a registry has a reference to the task.
     #[inline]
     pub(super) fn is_kept(&self) -> bool {
-        self.key < UNCOUNTED
+        self.key < UNKEPT
     }
 
     /// The core.
