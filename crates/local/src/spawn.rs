@@ -120,8 +120,7 @@ impl OnOwner<'_, LocalCore> {
         } else if wake == Wake::Later {
             self.mailbox().push_quietly(item);
         } else {
-            // SAFETY: this is the owner's thread, and the core is borrowed.
-            unsafe { LocalCore::schedule_local(NonNull::from(self.get()), item) };
+            self.schedule_local(item);
         }
         task
     }

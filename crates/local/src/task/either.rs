@@ -433,10 +433,9 @@ unsafe fn join(cell: Cell, context: &mut Context<'_>) -> bool {
     match joined {
         Joined::Pending(replaced) => {
             if local.is_some() {
-                // SAFETY: the task has not ended, and only this thread ends it, so its core is in place.
-                let core = unsafe { cell.header().core.as_ref() };
-                // SAFETY: this is the owner's thread, as `on_owner` found.
-                unsafe { OnOwner::assume(core) }.note_awaited();
+                // SAFETY: this is the owner's thread, as `on_owner` found. The task has not ended, and only this thread ends it,
+                // so its core is in place.
+                unsafe { cell.core() }.note_awaited();
             }
             drop_waker(replaced);
             false

@@ -162,14 +162,12 @@ impl Cell {
     #[inline(always)]
     unsafe fn finish(self, left: Left) {
         // With its reference the cell may go.
-        let core = self.header().core;
+        // SAFETY: the caller says that this is the owner's thread, and that the core is in place.
+        let core = unsafe { self.core() };
         // SAFETY: the caller says that this is the owner's thread.
         let finished = unsafe { self.owned() }.finish(left);
         if finished.pushing {
-            // SAFETY: the caller says that the core is in place.
-            let core = unsafe { core.as_ref() };
-            // SAFETY: the caller says that this is the owner's thread.
-            unsafe { OnOwner::assume(core) }.mailbox().await_item();
+            core.mailbox().await_item();
         }
         if !(finished.alone || finished.held) {
             return;
