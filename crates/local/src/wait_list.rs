@@ -22,7 +22,7 @@ use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{const_fn, heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
-use crate::unwind::{contain, drop_waker};
+use crate::unwind::contain;
 
 /// How many drivers a walk wakes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -345,7 +345,7 @@ unsafe fn free(mut at: *mut Node, next: impl Fn(&mut Node) -> *mut Node) {
             // SAFETY: the node is freed here, so nothing takes the waker again.
             unsafe { ManuallyDrop::take(waker) }
         });
-        drop_waker(Some(waker));
+        contain(|| drop(waker));
     }
 }
 

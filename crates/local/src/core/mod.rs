@@ -19,8 +19,9 @@ use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
 use crate::registry::{Keeps, LocalRegistry, Register};
 use crate::settle::settle_after;
-use crate::task::core::{Callback, Core, PanicHandler};
+use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
+use crate::unwind::{Callback, Contained};
 
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share. Generic over the runnables `R` in its
 /// queues, so that it knows nothing of tasks' cells; there is one kind, [`LocalCore`](crate::LocalCore).
@@ -76,7 +77,7 @@ impl<R: Queueable> CoreOf<R> {
     /// # Panics
     /// If the core has one, or an on-ready hook, already.
     pub fn set_hook(&self, hook: impl Fn() + Send + Sync + 'static) {
-        let set = self.hook.set(Callback::new(Box::new(hook)));
+        let set = self.hook.set(Contained(Some(Box::new(hook))));
         assert!(set.is_ok(), "this executor already has an on-ready hook");
     }
 

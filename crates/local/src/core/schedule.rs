@@ -5,13 +5,14 @@ use core::ptr::NonNull;
 use super::CoreOf;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
+use crate::unwind::{Contained, contain};
 
 impl<R: Queueable> CoreOf<R> {
     /// Calls the hook, if there is one.
     #[inline]
     pub(crate) fn call_hook(&self) {
-        if let Some(hook) = self.hook.get() {
-            hook.call(|hook| hook());
+        if let Some(Contained(Some(hook))) = self.hook.get() {
+            contain(hook);
         }
     }
 

@@ -27,7 +27,7 @@ use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
-use crate::unwind::drop_waker;
+use crate::unwind::Contained;
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
@@ -437,12 +437,11 @@ unsafe fn join(cell: Cell, context: &mut Context<'_>) -> bool {
                 // so its core is in place.
                 unsafe { cell.core() }.note_awaited();
             }
-            drop_waker(replaced);
+            drop(Contained(replaced));
             false
         }
         Joined::Ended([replaced, clone]) => {
-            drop_waker(replaced);
-            drop_waker(clone);
+            drop([Contained(replaced), Contained(clone)]);
             true
         }
     }
