@@ -165,20 +165,6 @@ impl<T> Either<T> {
         unsafe { NonNull::from(self).cast().as_mut() }
     }
 
-    /// The handle on async-task's cell, if it is one.
-    #[inline]
-    pub(super) fn into_shared(mut self) -> Result<Shared<T>, Self> {
-        if !matches!(self.kind(), Kind::Shared) {
-            return Err(self);
-        }
-        // SAFETY: looked at above.
-        let task = unsafe { self.as_shared() };
-        // SAFETY: `self` is forgotten, so the copy is the only handle.
-        let task = unsafe { core::ptr::read(task) };
-        core::mem::forget(self);
-        Ok(task)
-    }
-
     /// Which task it is; `None` if there is no cell.
     pub(super) fn id(&self) -> Option<TaskId> {
         let word = self.word.addr().get();
@@ -235,18 +221,13 @@ impl<T> Either<T> {
         Some(Outcome::done(output, || None))
     }
 
-    /// Makes the owner of a task on a cell of one thread drop its future, if it has not ended. Polls say when that is done.
-    pub(super) fn cancel_local(&mut self) {
+    /// Cancels the task, and polls for the end. The handle stays.
+    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         if let Kind::Local(cell) = self.kind() {
             // SAFETY: both steps keep the handle's reference.
             unsafe { cell.step(|state| state.cancel_local(), State::cancel_remote) };
         }
-    }
-
-    /// Cancels the task, and polls for the end. The handle stays.
-    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         if !matches!(self.kind(), Kind::Shared) {
-            self.cancel_local();
             return self.poll_end(context);
         }
         // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
@@ -324,14 +305,18 @@ impl<T> Either<T> {
 
     /// Lets the task run on.
     #[inline]
-    pub(super) fn detach(self) {
-        match self.into_shared() {
-            Ok(task) => task.detach(),
-            Err(mut this) => {
-                if let Kind::Local(cell) = this.kind() {
-                    this.end(cell, HandleEnd::Detach);
-                }
+    pub(super) fn detach(mut self) {
+        match self.kind() {
+            Kind::Shared => {
+                // SAFETY: looked at above.
+                let task = unsafe { self.as_shared() };
+                // SAFETY: `self` is forgotten, so the copy is the only handle.
+                let task = unsafe { core::ptr::read(task) };
+                core::mem::forget(self);
+                task.detach();
             }
+            Kind::Local(cell) => self.end(cell, HandleEnd::Detach),
+            Kind::Empty => {}
         }
     }
 

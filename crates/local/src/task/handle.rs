@@ -193,15 +193,16 @@ impl<T, M> FallibleTask<T, M> {
     ///
     /// # Panics
     /// With the task's panic, if that came before.
-    pub async fn cancel(self) -> Option<T> {
-        let outcome = match self.task.into_shared() {
-            Ok(task) => task.cancel().await,
-            Err(mut task) => {
-                task.cancel_local();
-                poll_fn(|context| task.poll_end(context)).await
+    pub async fn cancel(mut self) -> Option<T> {
+        let mut begins = true;
+        let end = poll_fn(|context| {
+            if core::mem::take(&mut begins) {
+                self.begin_cancel(context)
+            } else {
+                self.poll_result(context)
             }
-        };
-        outcome.map(|outcome| deliver(outcome.into_result()))
+        });
+        end.await.map(deliver)
     }
 
     /// The result or the panic of a task that has ended; within it `None` if the task was cancelled. Leaves the waker of `context` with
