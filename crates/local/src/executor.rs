@@ -130,12 +130,6 @@ impl<'a> LocalExecutor<'a> {
         self.owned().here()
     }
 
-    /// The same, if there is a core.
-    #[inline]
-    fn get_here(&self) -> Option<OnOwner<'_, LocalCore>> {
-        self.core.get().map(OwnedCore::here)
-    }
-
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach).
     ///
@@ -236,7 +230,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[inline]
     pub fn try_tick(&self) -> bool {
-        self.get_here().is_some_and(OnOwner::tick)
+        self.here().tick()
     }
 
     /// Waits until a task is queued and polls it.
@@ -294,7 +288,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(executor.run_until_stalled(), 0);
     /// ```
     pub fn run_until_stalled(&self) -> usize {
-        self.get_here().map_or(0, OnOwner::run_until_stalled)
+        self.here().run_until_stalled()
     }
 
     /// Polls up to `budget` tasks, and returns whether more are queued. Never waits: for an event loop that has other things to do,
@@ -313,7 +307,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(!executor.run_for(3));
     /// ```
     pub fn run_for(&self, budget: usize) -> bool {
-        self.get_here().is_some_and(|core| core.run_for(budget))
+        self.here().run_for(budget)
     }
 
     /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
@@ -329,7 +323,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[must_use]
     pub fn has_queued(&self) -> bool {
-        self.get_here().is_some_and(OnOwner::has_queued)
+        self.here().has_queued()
     }
 
     /// Whether every task has ended.
@@ -345,7 +339,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.get_here().is_none_or(OnOwner::<LocalCore>::is_empty)
+        self.here().is_empty()
     }
 
     /// What the executor has done so far, in numbers. A few loads; zeros before its first use.
@@ -354,8 +348,7 @@ impl<'a> LocalExecutor<'a> {
     /// [`LocalMetrics`] has an example.
     #[must_use]
     pub fn metrics(&self) -> LocalMetrics {
-        self.get_here()
-            .map_or_else(LocalMetrics::default, |core| core.metrics())
+        self.here().metrics()
     }
 
     /// A handle that spawns onto this executor from any thread.

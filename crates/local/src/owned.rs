@@ -86,7 +86,7 @@ impl OwnedCore {
     pub(crate) fn leak(&self) {
         if self.end.get() == End::Close {
             self.end.set(End::Leak);
-            self.here().keep_no_more();
+            self.here().registry().keep_no_more();
         }
     }
 }

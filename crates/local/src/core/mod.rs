@@ -175,8 +175,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         unsafe { self.part(|core| &core.mailbox) }
     }
 
+    /// Where tasks register for the time they are pending.
     #[inline]
-    fn registry(self) -> OnOwner<'a, LocalRegistry> {
+    pub(crate) fn registry(self) -> OnOwner<'a, LocalRegistry> {
         // SAFETY: the registry belongs to the thread that owns the core.
         unsafe { self.part(|core| &core.registry) }
     }
@@ -266,11 +267,6 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
             poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
             park_count: tally.parks.get(),
         }
-    }
-
-    /// Never closes from now on, so that no close has to find the tasks.
-    pub(crate) fn keep_no_more(self) {
-        self.registry().keep_no_more();
     }
 
     /// Whether a task is queued.
