@@ -1,6 +1,5 @@
 //! [`Cell`], a pointer to a task of one thread; [`Item`], the same in a queue; and its wakers.
 
-use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::{Context, RawWaker, RawWakerVTable, Waker};
@@ -210,12 +209,6 @@ impl Item {
     #[inline]
     pub(crate) fn into_cell(self) -> Cell {
         ManuallyDrop::new(self).0
-    }
-}
-
-impl fmt::Debug for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Item").finish_non_exhaustive()
     }
 }
 
