@@ -69,7 +69,7 @@ impl OnOwner<'_, LocalCore> {
         }
         // No close frees the core while this call is entered.
         let _entered = self.enter();
-        // SAFETY: `OwnedCore` makes every core, and frees it after a close only, as in `spawn_scoped`. The close does nothing while
+        // SAFETY: `LocalExecutor` makes every core, and frees it after a close only, as in `spawn_scoped`. The close does nothing while
         // this call is entered. The handle of an output that is not Send stays on this thread, as it is not Send. The caller
         // promises that what is borrowed lives.
         Task::new(unsafe { poll_at_spawn(self, future) })
@@ -96,7 +96,7 @@ impl OnOwner<'_, LocalCore> {
         future: impl Future<Output = T>,
         wake: Wake,
     ) -> Task<T> {
-        // SAFETY: `OwnedCore` makes every core, and frees it after a close only. The close drops every future and waits for items
+        // SAFETY: `LocalExecutor` makes every core, and frees it after a close only. The close drops every future and waits for items
         // of ended tasks; while a task runs it does nothing, and the core is leaked. The handle of an output that is not Send
         // stays on this thread, as it is not Send. The caller promises that what is borrowed lives.
         let (item, task) = unsafe { build(NonNull::from(self.get()), future, Side::Local) };

@@ -5,8 +5,7 @@ use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
 
-use crate::executor::LocalExecutor;
-use crate::registry::Keeps;
+use crate::executor::{End, LocalExecutor};
 use crate::spawn::{LocalSpawner, Wake};
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
@@ -43,7 +42,7 @@ impl StaticLocalExecutor {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(LocalExecutor::keeping(Keeps::Nothing))
+        Self(LocalExecutor::ending(End::Leak))
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.

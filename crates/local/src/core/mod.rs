@@ -27,7 +27,7 @@ use crate::unwind::{Callback, Contained};
 /// queues, so that it knows nothing of tasks' cells; there is one kind, [`LocalCore`](crate::LocalCore).
 ///
 /// Tasks refer to it without counting. It stays in place until the last future has been dropped, and the last remote
-/// push has left. [`close`](Self::close) waits for both, and [`OwnedCore`](crate::OwnedCore) leaks a core that it
+/// push has left. [`close`](Self::close) waits for both, and [`LocalExecutor`](crate::LocalExecutor) leaks a core that it
 /// cannot close.
 pub struct CoreOf<R: Queueable> {
     /// For the time of a remote wake. Dangling in a core that is never dropped.
