@@ -9,13 +9,11 @@ use core::pin::pin;
 
 use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::unmodelled::Weak;
 
 use crate::cells;
 use crate::core::LocalMetrics;
 use crate::drive::Drive;
 use crate::on_owner::OnOwner;
-use crate::registry::Keeps;
 use crate::spawn::{LocalSpawner, Wake};
 use crate::task::guarded::boxing_large;
 use crate::task::local::cell::LocalCore;
@@ -133,8 +131,8 @@ impl<'a> LocalExecutor<'a> {
     #[inline]
     fn shared(&self) -> &Arc<LocalCore> {
         self.core.get_or_init(|| match self.end {
-            End::Leak => Arc::new(LocalCore::new(Weak::new(), Keeps::Nothing)),
-            _ => Arc::new_cyclic(|this| LocalCore::new(this.clone(), Keeps::Wakers)),
+            End::Leak => Arc::new(LocalCore::new(None)),
+            _ => Arc::new_cyclic(|this| LocalCore::new(Some(this.clone()))),
         })
     }
 

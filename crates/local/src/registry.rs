@@ -91,12 +91,6 @@ impl Register for Registry {
 
 #[cfg(feature = "std")]
 impl Registry {
-    /// An empty registry.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// As [`Register::insert`], from any place: its locks make it safe. A [`close`](Self::close) waits without end for an entry
     /// that is neither a task of the executor nor taken out.
     ///
@@ -170,23 +164,13 @@ fn too_many() -> ! {
     panic!("too many tasks are pending")
 }
 
-/// What an executor of one thread does with the wakers of its pending tasks.
-#[cfg(not(terrace_loom))]
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Keeps {
-    /// It keeps them: its drop finds every task.
-    Wakers,
-    /// It does not: it is never dropped.
-    Nothing,
-}
-
 /// The registry of an executor whose tasks live on one thread: no lock.
 ///
 /// A waker that it keeps is a counted one, of two plain counts.
 #[cfg(not(terrace_loom))]
 pub(crate) struct LocalRegistry {
-    /// Invariant of both fields: only the owner touches them.
-    keeps: Cell<Keeps>,
+    /// Whether the drop of the executor is to find every task. Invariant of both fields: only the owner touches them.
+    keeps: Cell<bool>,
     /// Borrowed for one operation of the slab at a time: no users' code and no drop of a waker runs while a borrow lives.
     wakers: UnsafeCell<Slab<Waker>>,
 }
@@ -194,7 +178,7 @@ pub(crate) struct LocalRegistry {
 #[cfg(not(terrace_loom))]
 impl LocalRegistry {
     /// An empty one.
-    pub(crate) fn new(keeps: Keeps) -> Self {
+    pub(crate) fn new(keeps: bool) -> Self {
         Self {
             keeps: Cell::new(keeps),
             wakers: UnsafeCell::new(Slab::new()),
@@ -206,7 +190,7 @@ impl LocalRegistry {
 impl Register for LocalRegistry {
     #[inline]
     unsafe fn insert(&self, waker: &Waker) -> u32 {
-        if self.keeps.get() == Keeps::Nothing {
+        if !self.keeps.get() {
             return UNKEPT;
         }
         let waker = waker.clone();
@@ -237,7 +221,7 @@ impl Register for LocalRegistry {
 impl OnOwner<'_, LocalRegistry> {
     /// Keeps no further task from now on.
     pub(crate) fn keep_no_more(self) {
-        self.keeps.set(Keeps::Nothing);
+        self.keeps.set(false);
     }
 
     /// As [`Registry::close`]; `drain` reports an item that is still on its way as dropped.

@@ -19,7 +19,7 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{const_fn, heavy, light, ordering, weakened};
+use terrace_sync::{heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::unwind::contain;
@@ -58,8 +58,14 @@ pub struct WaitList {
 }
 
 impl Default for WaitList {
+    /// Without a driver.
     fn default() -> Self {
-        Self::new()
+        Self {
+            first: AtomicPtr::new(ptr::null_mut()),
+            asleep: AtomicUsize::new(0),
+            walkers: AtomicUsize::new(0),
+            unlinked: UnsafeCell::new(ptr::null_mut()),
+        }
     }
 }
 
@@ -69,19 +75,6 @@ unsafe impl Send for WaitList {}
 unsafe impl Sync for WaitList {}
 
 impl WaitList {
-    const_fn! {
-        /// Without a driver.
-        #[must_use]
-        pub const fn new() -> Self {
-            Self {
-                first: AtomicPtr::new(ptr::null_mut()),
-                asleep: AtomicUsize::new(0),
-                walkers: AtomicUsize::new(0),
-                unlinked: UnsafeCell::new(ptr::null_mut()),
-            }
-        }
-    }
-
     /// Whether a driver sleeps; valid after a fence, or on the owner's thread. One relaxed load.
     #[inline]
     pub(crate) fn any(&self) -> bool {

@@ -26,7 +26,7 @@ impl Wake for Woken {
 #[test]
 fn every_shard_is_reached() {
     let _watchdog = watchdog();
-    let registry = Registry::new();
+    let registry = Registry::default();
     let woken = Arc::new(Woken::default());
     let insert = || {
         let waker = Waker::from(Arc::clone(&woken));

@@ -17,7 +17,7 @@ use self::metrics::{Tally, bump};
 use crate::cells;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
-use crate::registry::{Keeps, LocalRegistry, Register};
+use crate::registry::{LocalRegistry, Register};
 use crate::settle::settle_after;
 use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
@@ -55,18 +55,18 @@ unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 unsafe impl<R: Queueable + Send> Sync for CoreOf<R> {}
 
 impl<R: Queueable> CoreOf<R> {
-    /// A core of the current thread. `this` refers to it if its owner drops it some time; `keeps` says whether
-    /// [`close`](Self::close) finds its pending tasks.
-    pub(crate) fn new(this: Weak<Self>, keeps: Keeps) -> Self {
+    /// A core of the current thread. `this` refers to it if its owner drops it some time. Then [`close`](Self::close) finds its
+    /// pending tasks.
+    pub(crate) fn new(this: Option<Weak<Self>>) -> Self {
         Self {
-            this,
             owner: thread_id(),
-            mailbox: Mailbox::new(),
-            registry: LocalRegistry::new(keeps),
-            depth: Depth::new(),
+            mailbox: Mailbox::default(),
+            registry: LocalRegistry::new(this.is_some()),
+            this: this.unwrap_or_default(),
+            depth: Depth::default(),
             eager_left: Cell::new(A_TURN),
             awaited: Cell::new(0),
-            tally: Tally::new(),
+            tally: Tally::default(),
             hook: OnceLock::new(),
             panic_handler: OnceLock::new(),
         }

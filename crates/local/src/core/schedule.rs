@@ -48,7 +48,7 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
     /// Queues a task that the owner's thread woke or spawned.
     #[inline]
     pub(crate) fn schedule_local(self, task: R) {
-        if self.mailbox.has_sleeper() || self.has_on_ready() {
+        if self.mailbox.has_sleeper() || self.depth.has_on_ready() {
             self.push_and_announce(task);
         } else {
             self.mailbox().push_quietly(task);
@@ -69,7 +69,7 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
         // The code of users that runs here may drop the executor. A close does nothing while this call is entered.
         let _entered = self.enter();
         self.mailbox.wake_sleeper();
-        if were_empty && self.has_on_ready() {
+        if were_empty && self.depth.has_on_ready() {
             self.call_hook();
         }
     }
@@ -81,16 +81,10 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
         }
     }
 
-    /// Whether the core has an on-ready hook.
-    #[inline]
-    pub(crate) fn has_on_ready(self) -> bool {
-        self.get().depth.has_on_ready()
-    }
-
     /// Calls an on-ready hook if something is queued: a driver stops now.
     #[inline]
     pub(crate) fn notify_of_rest(self) {
-        if self.has_on_ready() && self.has_queued() {
+        if self.depth.has_on_ready() && self.has_queued() {
             // The hook is users' code. A close does nothing while this call is entered.
             let _entered = self.enter();
             self.call_hook();
