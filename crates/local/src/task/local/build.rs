@@ -211,7 +211,7 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
         // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
         unsafe { Whole::<LocalCore, F>::poll(header, context) }
     };
-    // SAFETY: the caller keeps the core open. The task is new, and its handle is here. If the poll unwinds, the handle goes, too.
+    // SAFETY: the caller keeps the core open. The task is new, and its handle is here.
     let fresh = unsafe { cell.poll_at_spawn(Whole::<LocalCore, F>::MAY_BE_FRESH, poll) };
     if fresh {
         // SAFETY: the call above says so, and the handle has not been given out.

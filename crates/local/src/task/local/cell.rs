@@ -35,7 +35,7 @@ pub(crate) const FRESH_OUTCOME: usize = size_of::<Header>();
 
 /// What depends on the type of the future.
 pub(crate) struct VTable {
-    /// Polls the future. True if that ended it, and left an outcome in its place. Unwinds only if it could not register.
+    /// Polls the future. True if that ended it, and left an outcome in its place. Does not unwind.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
     /// Drops the future. Does not unwind.
     pub(crate) abandon: unsafe fn(NonNull<Header>),

@@ -27,11 +27,9 @@ impl Item {
         core.count_poll();
         let waker = lent_waker(cell);
         let context = &mut Context::from_waker(&waker);
-        let unwound = Unwound(cell);
         let polling = cell.header().mark.polls();
         // SAFETY: the vtable is this cell's. This is the owner's thread, and a task that was to be polled has its future.
         let ended = unsafe { (cell.header().vtable.poll)(cell.0, context) };
-        core::mem::forget(unwound);
         drop(polling);
         // SAFETY: `core` proves the thread, and is in place. This turn polled the future, and `ended` says what that has left.
         unsafe { cell.after_poll(ended) };
@@ -98,9 +96,7 @@ impl Cell {
         poll: impl FnOnce(&mut Context<'_>) -> bool,
     ) -> bool {
         let waker = lent_waker(self);
-        let unwound = Unwound(self);
         let ended = poll(&mut Context::from_waker(&waker));
-        core::mem::forget(unwound);
         // SAFETY: the caller says that this is the owner's thread.
         if ended && unsafe { self.owned() }.finish_at_spawn(of_class) {
             return of_class;
@@ -120,7 +116,7 @@ impl Cell {
         unsafe { self.after_poll(ended) };
     }
 
-    /// Follows a poll that did not unwind.
+    /// Follows a poll.
     ///
     /// # Safety
     /// This is the owner's thread, and the core is in place. A turn of the task has started, hands over its reference, and
@@ -187,17 +183,5 @@ impl Cell {
             // SAFETY: that was the last reference to an ended task.
             unsafe { self.free() };
         }
-    }
-}
-
-/// A poll that unwinds: the destructor drops the future.
-struct Unwound(Cell);
-
-impl Drop for Unwound {
-    #[cold]
-    fn drop(&mut self) {
-        // SAFETY: `Item::run` made this for its poll, with the proof of the core. The poll ends here and has not dropped the
-        // future.
-        unsafe { self.0.abandon() };
     }
 }
