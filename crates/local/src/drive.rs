@@ -136,7 +136,7 @@ impl<'c> Drive<'c> {
                     return Poll::Pending;
                 }
                 next = if polls_again {
-                    self.driver.take()
+                    self.core.mailbox().pop()
                 } else {
                     self.driver.take_or_sleep(context.waker())
                 };

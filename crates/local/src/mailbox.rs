@@ -331,16 +331,10 @@ impl<'a, R: Queueable> Driver<'a, R> {
         self.waiter.wake_up();
     }
 
-    /// The next runnable.
-    #[inline]
-    pub fn take(&mut self) -> Option<R> {
-        self.mailbox.pop()
-    }
-
     /// The next runnable. If there is none, the driver sleeps until a push wakes `waker`.
     #[inline]
     pub fn take_or_sleep(&mut self, waker: &Waker) -> Option<R> {
-        self.take().or_else(|| self.sleep(waker))
+        self.mailbox.pop().or_else(|| self.sleep(waker))
     }
 
     /// Announces the sleep and looks once more. No users' code runs in between.
