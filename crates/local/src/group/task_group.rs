@@ -11,7 +11,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
 use super::spawn::Spawn;
-use super::tasks::{End, Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::task::either::End;
 use crate::task::outcome::Gone;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};

@@ -10,7 +10,8 @@ use core::task::{Context, Poll};
 
 use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{End, Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::task::either::End;
 use crate::unwind::{Payload, contain};
 
 /// Why a task of a [`TaskSet`] has no output.
