@@ -83,20 +83,13 @@ impl Queueable for Item {
 }
 
 impl Cell {
-    /// The first poll of a task that this thread spawns eagerly, in memory `of_class` or not. `poll` polls the future, as the vtable's
-    /// function does. True if the task is [fresh](crate::biased::State::is_fresh) now.
+    /// Follows the first poll of a task that this thread spawns eagerly, in memory `of_class` or not. True if the task is
+    /// [fresh](crate::biased::State::is_fresh) now.
     ///
     /// # Safety
-    /// This is the owner's thread, and the core is in place. The task is new: its turn has started and hands over its
-    /// reference, and the caller has the handle.
+    /// As [`after_poll`](Self::after_poll), of a new task whose handle the caller has.
     #[inline]
-    pub(super) unsafe fn poll_at_spawn(
-        self,
-        of_class: bool,
-        poll: impl FnOnce(&mut Context<'_>) -> bool,
-    ) -> bool {
-        let waker = lent_waker(self);
-        let ended = poll(&mut Context::from_waker(&waker));
+    pub(super) unsafe fn after_poll_at_spawn(self, of_class: bool, ended: bool) -> bool {
         // SAFETY: the caller says that this is the owner's thread.
         if ended && unsafe { self.owned() }.finish_at_spawn(of_class) {
             return of_class;
