@@ -67,7 +67,7 @@ fn push_remote<R: Queueable>(mailbox: &Mailbox<R>, runnable: R) {
 #[test]
 fn local_remote_wake() {
     model(|| {
-        let mailbox = Arc::new(Mailbox::new());
+        let mailbox = Arc::new(Mailbox::default());
         let wakers: Vec<_> = (0..2)
             .map(|token| {
                 let mailbox = mailbox.clone();
@@ -89,7 +89,7 @@ fn local_remote_wake() {
 #[test]
 fn local_dropped_driver_passes_on() {
     model(|| {
-        let mailbox = Arc::new(Mailbox::new());
+        let mailbox = Arc::new(Mailbox::default());
         let parker = Parker::new();
         let mut first = driver(&mailbox);
         let mut second = driver(&mailbox);
@@ -117,7 +117,7 @@ fn local_dropped_driver_passes_on() {
 fn local_spawn_against_close() {
     model(|| {
         let ledger = Ledger::new(1);
-        let mailbox: Arc<Mailbox<Box<Node<Item>>>> = Arc::new(Mailbox::new());
+        let mailbox: Arc<Mailbox<Box<Node<Item>>>> = Arc::new(Mailbox::default());
         // The owner is the second thread here: fewer switches then lead to the interleavings that matter.
         let owner = {
             let mailbox = mailbox.clone();
@@ -138,7 +138,7 @@ fn local_spawn_against_close() {
 #[test]
 fn local_walked_node_is_kept() {
     model(|| {
-        let mailbox: Arc<Mailbox<Token>> = Arc::new(Mailbox::new());
+        let mailbox: Arc<Mailbox<Token>> = Arc::new(Mailbox::default());
         let mut first = driver(&mailbox);
         assert!(first.take_or_sleep(Waker::noop()).is_none());
         let waker = {
@@ -181,8 +181,8 @@ impl Wake for Cell {
 fn local_wake_against_drop() {
     model(|| {
         let ledger = Ledger::new(1);
-        let registry = Registry::new();
-        let mailbox: Arc<Mailbox<Task>> = Arc::new(Mailbox::new());
+        let registry = Registry::default();
+        let mailbox: Arc<Mailbox<Task>> = Arc::new(Mailbox::default());
         let cell = std::sync::Arc::new(Cell {
             scheduled: AtomicBool::new(false),
             mailbox: mailbox.clone(),
@@ -249,9 +249,9 @@ impl Wake for Borrower {
 #[test]
 fn local_close_then_free() {
     model(|| {
-        let registry = Registry::new();
+        let registry = Registry::default();
         let core = Arc::new(Core {
-            mailbox: Mailbox::new(),
+            mailbox: Mailbox::default(),
             memory: UnsafeCell::new(()),
         });
         let task = std::sync::Arc::new(Borrower {

@@ -23,7 +23,7 @@ impl Wake for Bell {
 #[test]
 fn local_push_wakes_all() {
     model(|| {
-        let list = Arc::new(WaitList::new());
+        let list = Arc::new(WaitList::default());
         let items = Arc::new(AtomicUsize::new(0));
         let pushes = {
             let (list, items) = (list.clone(), items.clone());
@@ -52,7 +52,7 @@ fn local_push_wakes_all() {
 #[test]
 fn local_driver_goes_beside_a_push() {
     model(|| {
-        let list = Arc::new(WaitList::new());
+        let list = Arc::new(WaitList::default());
         let pushes = {
             let list = list.clone();
             thread::spawn(move || list.wake_all())

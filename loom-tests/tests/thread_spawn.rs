@@ -19,7 +19,7 @@ fn owned<R: Queueable>(mailbox: &Mailbox<R>) -> OnOwner<'_, Mailbox<R>> {
 #[test]
 fn thread_spawn_onto_parker() {
     model(|| {
-        let mailbox = Arc::new(Mailbox::new());
+        let mailbox = Arc::new(Mailbox::default());
         let parker = Parker::new();
         let spawner = {
             let (mailbox, unparker) = (mailbox.clone(), parker.unparker());
@@ -47,7 +47,7 @@ fn thread_spawn_onto_parker() {
 #[test]
 fn thread_spawn_onto_announced_sleep() {
     model(|| {
-        let mailbox = Arc::new(Mailbox::new());
+        let mailbox = Arc::new(Mailbox::default());
         let asleep = Arc::new(AtomicBool::new(false));
         let parker = Parker::new();
         let spawner = {

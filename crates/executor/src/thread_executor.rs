@@ -156,8 +156,8 @@ impl<'t> ThreadExecutor<'t> {
             tasks: Injector::new(),
             owner: terrace_thread::id(),
             notify: terrace_thread::notifier(),
-            ticks: WaitList::new(),
-            registry: Registry::new(),
+            ticks: WaitList::default(),
+            registry: Registry::default(),
             polls: AtomicUsize::new(0),
         });
         Self {

@@ -18,9 +18,6 @@ use terrace_sync::{Arc, Mutex, weakened};
 
 /// What the future shares with its handles.
 #[derive(Default)]
-struct Shared(Mutex<State>);
-
-#[derive(Default)]
 struct State {
     aborted: bool,
     /// Of the last poll that was pending, until the future is dropped.
@@ -48,7 +45,7 @@ struct State {
 /// assert_eq!(futures_lite::future::block_on(executor.run(task)), None);
 /// ```
 pub fn abortable<F: Future>(future: F) -> (Abortable<F>, AbortHandle) {
-    let shared = Arc::<Shared>::default();
+    let shared = Arc::<Mutex<State>>::default();
     let handle = AbortHandle {
         shared: Arc::clone(&shared),
     };
@@ -66,13 +63,13 @@ pin_project! {
         // There until it is done or aborted.
         #[pin]
         future: Option<F>,
-        shared: Arc<Shared>,
+        shared: Arc<Mutex<State>>,
     }
 
     impl<F> PinnedDrop for Abortable<F> {
         fn drop(this: Pin<&mut Self>) {
             // Dropped outside of the lock: wakers are users' code.
-            let waker = this.shared.0.lock().waker.take();
+            let waker = this.shared.lock().waker.take();
             drop(waker);
         }
     }
@@ -88,7 +85,7 @@ impl<F: Future> Future for Abortable<F> {
         let Some(future) = this.future.as_mut().as_pin_mut() else {
             panic!("an abortable future is not polled after its end");
         };
-        if this.shared.is_aborted() {
+        if this.shared.lock().aborted {
             this.future.set(None);
             return Poll::Ready(None);
         }
@@ -96,7 +93,7 @@ impl<F: Future> Future for Abortable<F> {
             this.future.set(None);
             return Poll::Ready(Some(output));
         }
-        if this.shared.leave(context.waker()) {
+        if leave(this.shared, context.waker()) {
             return Poll::Pending;
         }
         this.future.set(None);
@@ -104,30 +101,24 @@ impl<F: Future> Future for Abortable<F> {
     }
 }
 
-impl Shared {
-    fn is_aborted(&self) -> bool {
-        self.0.lock().aborted
+/// Leaves the waker for an abort. False if one came before.
+fn leave(shared: &Mutex<State>, waker: &Waker) -> bool {
+    // Cloned and dropped outside of the lock: wakers are users' code.
+    let mut waker = Some(waker.clone());
+    let mut state = shared.lock();
+    if state.aborted && !weakened!("abort-unseen") {
+        return false;
     }
-
-    /// Leaves the waker for an abort. False if one came before.
-    fn leave(&self, waker: &Waker) -> bool {
-        // Cloned and dropped outside of the lock: wakers are users' code.
-        let mut waker = Some(waker.clone());
-        let mut state = self.0.lock();
-        if state.aborted && !weakened!("abort-unseen") {
-            return false;
-        }
-        core::mem::swap(&mut state.waker, &mut waker);
-        drop(state);
-        true
-    }
+    core::mem::swap(&mut state.waker, &mut waker);
+    drop(state);
+    true
 }
 
 impl<F> fmt::Debug for Abortable<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Abortable")
             .field("ended", &self.future.is_none())
-            .field("aborted", &self.shared.is_aborted())
+            .field("aborted", &self.shared.lock().aborted)
             .finish()
     }
 }
@@ -149,7 +140,7 @@ impl<F> fmt::Debug for Abortable<F> {
 /// ```
 #[derive(Clone)]
 pub struct AbortHandle {
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<State>>,
 }
 
 impl AbortHandle {
@@ -169,7 +160,7 @@ impl AbortHandle {
     /// assert_eq!(futures_lite::future::block_on(future), None);
     /// ```
     pub fn abort(&self) {
-        let mut state = self.shared.0.lock();
+        let mut state = self.shared.lock();
         state.aborted = true;
         let waker = state.waker.take();
         drop(state);
@@ -181,7 +172,7 @@ impl AbortHandle {
     /// Whether [`abort`](Self::abort) was called.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
-        self.shared.is_aborted()
+        self.shared.lock().aborted
     }
 }
 

@@ -22,16 +22,14 @@ impl LocalCore {
 }
 
 impl OnOwner<'_, LocalCore> {
-    /// Polls one task; false if none is queued.
+    /// Polls one task; false if none is queued. If another one is queued afterwards, calls the on-ready hook: so an event loop that
+    /// ticks a limited number of times learns of the rest.
     #[inline]
     pub(crate) fn tick(self) -> bool {
         match self.mailbox().pop() {
             Some(task) => {
-                if self.has_on_ready() {
-                    self.run_and_notify(task);
-                } else {
-                    self.run(task);
-                }
+                self.run(task);
+                self.notify_of_rest();
                 true
             }
             None => {
@@ -50,19 +48,6 @@ impl OnOwner<'_, LocalCore> {
         self.begin_turn();
         // SAFETY: callers are the two methods here that pop, and drivers of this core's mailbox.
         unsafe { task.run(self) };
-    }
-
-    /// Runs one task. Calls the on-ready hook if another task was queued before and one is queued afterwards. So an
-    /// event loop that ticks a limited number of times learns of the rest. (A push to empty queues calls the hook by
-    /// itself.)
-    #[cold]
-    fn run_and_notify(self, task: Item) {
-        let _entered = self.enter();
-        let were_more = self.has_queued();
-        self.run(task);
-        if were_more {
-            self.notify_of_rest();
-        }
     }
 
     /// Polls up to `polls` tasks; whether one is left in the queue. Then it has called the on-ready hook.
@@ -151,7 +136,7 @@ impl<'c> Drive<'c> {
                     return Poll::Pending;
                 }
                 next = if polls_again {
-                    self.driver.take()
+                    self.core.mailbox().pop()
                 } else {
                     self.driver.take_or_sleep(context.waker())
                 };

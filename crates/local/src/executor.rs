@@ -10,11 +10,10 @@ use core::pin::pin;
 use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
 
+use crate::cells;
 use crate::core::LocalMetrics;
 use crate::drive::Drive;
 use crate::on_owner::OnOwner;
-use crate::owned::OwnedCore;
-use crate::registry::Keeps;
 use crate::spawn::{LocalSpawner, Wake};
 use crate::task::guarded::boxing_large;
 use crate::task::local::cell::LocalCore;
@@ -58,29 +57,42 @@ use crate::unwind::Payload;
     "new_current_thread"
 ))]
 pub struct LocalExecutor<'a> {
-    /// Made on first use.
-    core: OnceCell<OwnedCore>,
-    /// Whether that core finds its pending tasks when it closes, or is never closed.
-    keeps: Keeps,
+    /// Made on first use, on the executor's thread.
+    core: OnceCell<Arc<LocalCore>>,
+    end: End,
     /// Invariant over what tasks borrow; neither Send nor Sync.
     _tasks: PhantomData<UnsafeCell<&'a alloc::rc::Rc<()>>>,
+}
+
+/// What an executor's drop does with its core.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    /// It closes the core. A core that it cannot close is leaked.
+    Close,
+    /// It leaks the core.
+    Leak,
+    /// Nothing: another executor has the core, too, and closes it.
+    Leave,
 }
 
 impl UnwindSafe for LocalExecutor<'_> {}
 impl RefUnwindSafe for LocalExecutor<'_> {}
 
 impl LocalExecutor<'static> {
-    /// A second handle to a core, which its [`OwnedCore`] closes.
+    /// A second executor of a core, which the first one closes.
     ///
     /// # Panics
     /// If the core belongs to another thread.
     #[doc(hidden)]
     #[must_use]
     pub fn view(core: Arc<LocalCore>) -> Self {
+        assert!(
+            core.is_here(),
+            "a single-thread executor is used on its own thread"
+        );
         Self {
-            core: OnceCell::from(OwnedCore::view(core)),
-            keeps: Keeps::Wakers,
-            _tasks: PhantomData,
+            core: OnceCell::from(core),
+            ..Self::ending(End::Leave)
         }
     }
 
@@ -88,14 +100,14 @@ impl LocalExecutor<'static> {
     #[doc(hidden)]
     #[must_use]
     pub fn core(&self) -> &Arc<LocalCore> {
-        self.owned()
+        self.shared()
     }
 
-    /// Never closes the core, neither one that there is nor one that the first use makes.
+    /// Gives up closing the core, which keeps no further task in its registry.
     pub(crate) fn leak_core(&mut self) {
-        self.keeps = Keeps::Count;
-        if let Some(core) = self.core.get() {
-            core.leak();
+        if self.end == End::Close {
+            self.end = End::Leak;
+            self.here().registry().keep_no_more();
         }
     }
 }
@@ -104,36 +116,31 @@ impl<'a> LocalExecutor<'a> {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self::keeping(Keeps::Wakers)
+        Self::ending(End::Close)
     }
 
-    /// An executor whose core treats pending tasks so.
-    pub(crate) const fn keeping(keeps: Keeps) -> Self {
+    /// An executor that ends so.
+    pub(crate) const fn ending(end: End) -> Self {
         Self {
             core: OnceCell::new(),
-            keeps,
+            end,
             _tasks: PhantomData,
         }
     }
 
     #[inline]
-    fn owned(&self) -> &OwnedCore {
-        self.core.get_or_init(|| match self.keeps {
-            Keeps::Wakers => OwnedCore::new(),
-            Keeps::Count => OwnedCore::new_leaked(),
+    fn shared(&self) -> &Arc<LocalCore> {
+        self.core.get_or_init(|| match self.end {
+            End::Leak => Arc::new(LocalCore::new(None)),
+            _ => Arc::new_cyclic(|this| LocalCore::new(Some(this.clone()))),
         })
     }
 
-    /// The owner's side of the core: the executor is not Send, so this is the owner's thread.
+    /// The owner's side of the core.
     #[inline]
     pub(crate) fn here(&self) -> OnOwner<'_, LocalCore> {
-        self.owned().here()
-    }
-
-    /// The same, if there is a core.
-    #[inline]
-    fn get_here(&self) -> Option<OnOwner<'_, LocalCore>> {
-        self.core.get().map(OwnedCore::here)
+        // SAFETY: the core was made or viewed on the owner's thread, and the executor is not Send.
+        unsafe { OnOwner::assume(self.shared()) }
     }
 
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
@@ -236,7 +243,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[inline]
     pub fn try_tick(&self) -> bool {
-        self.get_here().is_some_and(OnOwner::tick)
+        self.here().tick()
     }
 
     /// Waits until a task is queued and polls it.
@@ -294,7 +301,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(executor.run_until_stalled(), 0);
     /// ```
     pub fn run_until_stalled(&self) -> usize {
-        self.get_here().map_or(0, OnOwner::run_until_stalled)
+        self.here().run_until_stalled()
     }
 
     /// Polls up to `budget` tasks, and returns whether more are queued. Never waits: for an event loop that has other things to do,
@@ -313,7 +320,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(!executor.run_for(3));
     /// ```
     pub fn run_for(&self, budget: usize) -> bool {
-        self.get_here().is_some_and(|core| core.run_for(budget))
+        self.here().run_for(budget)
     }
 
     /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
@@ -329,7 +336,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[must_use]
     pub fn has_queued(&self) -> bool {
-        self.get_here().is_some_and(OnOwner::has_queued)
+        self.here().has_queued()
     }
 
     /// Whether every task has ended.
@@ -345,7 +352,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.get_here().is_none_or(OnOwner::<LocalCore>::is_empty)
+        self.here().is_empty()
     }
 
     /// What the executor has done so far, in numbers. A few loads; zeros before its first use.
@@ -354,15 +361,15 @@ impl<'a> LocalExecutor<'a> {
     /// [`LocalMetrics`] has an example.
     #[must_use]
     pub fn metrics(&self) -> LocalMetrics {
-        self.get_here()
-            .map_or_else(LocalMetrics::default, |core| core.metrics())
+        self.here().metrics()
     }
 
     /// A handle that spawns onto this executor from any thread.
     /// [`LocalSpawner`] has an example.
     #[must_use]
     pub fn spawner(&self) -> LocalSpawner {
-        self.owned().spawner()
+        let core = Arc::clone(self.shared());
+        LocalSpawner { core }
     }
 
     /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues
@@ -432,7 +439,19 @@ impl Default for LocalExecutor<'_> {
 impl Drop for LocalExecutor<'_> {
     /// Drops all tasks. Written out, so that the compiler knows that it uses what tasks borrow.
     fn drop(&mut self) {
-        drop(self.core.take());
+        let Some(core) = self.core.take() else {
+            return;
+        };
+        let is_kept = match self.end {
+            // False inside of one of its tasks, for instance where a process exits there: that task still needs the core.
+            End::Close => !core.close(),
+            End::Leak => true,
+            End::Leave => return,
+        };
+        cells::give_back();
+        if is_kept {
+            core::mem::forget(core);
+        }
     }
 }
 

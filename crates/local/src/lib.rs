@@ -33,8 +33,6 @@ pub mod mailbox;
 #[cfg(all(feature = "std", not(terrace_loom)))]
 mod name;
 mod on_owner;
-#[cfg(not(terrace_loom))]
-mod owned;
 #[doc(hidden)]
 pub mod registry;
 #[doc(hidden)]
@@ -82,4 +80,4 @@ pub use crate::{
 };
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]
-pub use crate::{core::eager, owned::OwnedCore, task::local::cell::LocalCore};
+pub use crate::{core::eager, task::local::cell::LocalCore};

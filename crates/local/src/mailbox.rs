@@ -26,7 +26,7 @@ use core::task::Waker;
 use terrace_queue::{Boxed, Inbox, Links, Node, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
-use terrace_sync::{const_fn, heavy, light, ordering, weakened};
+use terrace_sync::{heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::wait_list::{WaitList, Waiter};
@@ -85,21 +85,6 @@ unsafe impl<R: Queueable + Send> Send for Mailbox<R> {}
 unsafe impl<R: Queueable + Send> Sync for Mailbox<R> {}
 
 impl<R: Queueable> Mailbox<R> {
-    const_fn! {
-        /// Empty and open.
-        #[must_use]
-        pub const fn new() -> Self {
-            Self {
-                queue: RunQueue::new(),
-                inbox: Inbox::new(),
-                in_flight: AtomicUsize::new(0),
-                awaited: Cell::new(0),
-                closed: AtomicBool::new(false),
-                waiters: WaitList::new(),
-            }
-        }
-    }
-
     /// Queues a runnable from any other thread, or from an interrupt, where nothing but the runnable may keep the mailbox in place. A
     /// thread may free the mailbox as soon as a [`drain`](OnOwner::drain) has seen this push leave, which it does after `last`. There
     /// the caller sees whether a driver sleeps, and takes what it needs to [wake](Self::wake_sleeper) it. `last` runs no users' code.
@@ -306,8 +291,16 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
 }
 
 impl<R: Queueable> Default for Mailbox<R> {
+    /// Empty and open.
     fn default() -> Self {
-        Self::new()
+        Self {
+            queue: RunQueue::new(),
+            inbox: Inbox::new(),
+            in_flight: AtomicUsize::new(0),
+            awaited: Cell::new(0),
+            closed: AtomicBool::new(false),
+            waiters: WaitList::default(),
+        }
     }
 }
 
@@ -338,16 +331,10 @@ impl<'a, R: Queueable> Driver<'a, R> {
         self.waiter.wake_up();
     }
 
-    /// The next runnable.
-    #[inline]
-    pub fn take(&mut self) -> Option<R> {
-        self.mailbox.pop()
-    }
-
     /// The next runnable. If there is none, the driver sleeps until a push wakes `waker`.
     #[inline]
     pub fn take_or_sleep(&mut self, waker: &Waker) -> Option<R> {
-        self.take().or_else(|| self.sleep(waker))
+        self.mailbox.pop().or_else(|| self.sleep(waker))
     }
 
     /// Announces the sleep and looks once more. No users' code runs in between.

@@ -91,12 +91,6 @@ impl Register for Registry {
 
 #[cfg(feature = "std")]
 impl Registry {
-    /// An empty registry.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// As [`Register::insert`], from any place: its locks make it safe. A [`close`](Self::close) waits without end for an entry
     /// that is neither a task of the executor nor taken out.
     ///
@@ -154,13 +148,13 @@ impl Registry {
 }
 
 /// The key of a task without an entry.
-pub(crate) const UNCOUNTED: u32 = u32::MAX - 2;
+pub(crate) const UNKEPT: u32 = u32::MAX - 2;
 
 /// The key of an entry: half a word, to keep cells small.
 #[inline]
 fn key(entry: usize) -> u32 {
     match u32::try_from(entry) {
-        Ok(key) if key < UNCOUNTED => key,
+        Ok(key) if key < UNKEPT => key,
         _ => too_many(),
     }
 }
@@ -170,25 +164,13 @@ fn too_many() -> ! {
     panic!("too many tasks are pending")
 }
 
-/// What an executor of one thread does with the wakers of its pending tasks.
-#[cfg(not(terrace_loom))]
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Keeps {
-    /// It keeps them: its drop finds every task.
-    Wakers,
-    /// It only counts the tasks: it is never dropped.
-    Count,
-}
-
 /// The registry of an executor whose tasks live on one thread: no lock.
 ///
 /// A waker that it keeps is a counted one, of two plain counts.
 #[cfg(not(terrace_loom))]
 pub(crate) struct LocalRegistry {
-    /// Invariant of all three fields: only the owner touches them.
-    keeps: Cell<Keeps>,
-    /// Pending tasks without an entry.
-    uncounted: Cell<usize>,
+    /// Whether the drop of the executor is to find every task. Invariant of both fields: only the owner touches them.
+    keeps: Cell<bool>,
     /// Borrowed for one operation of the slab at a time: no users' code and no drop of a waker runs while a borrow lives.
     wakers: UnsafeCell<Slab<Waker>>,
 }
@@ -196,10 +178,9 @@ pub(crate) struct LocalRegistry {
 #[cfg(not(terrace_loom))]
 impl LocalRegistry {
     /// An empty one.
-    pub(crate) fn new(keeps: Keeps) -> Self {
+    pub(crate) fn new(keeps: bool) -> Self {
         Self {
             keeps: Cell::new(keeps),
-            uncounted: Cell::new(0),
             wakers: UnsafeCell::new(Slab::new()),
         }
     }
@@ -209,9 +190,8 @@ impl LocalRegistry {
 impl Register for LocalRegistry {
     #[inline]
     unsafe fn insert(&self, waker: &Waker) -> u32 {
-        if self.keeps.get() == Keeps::Count {
-            self.uncounted.set(self.uncounted.get() + 1);
-            return UNCOUNTED;
+        if !self.keeps.get() {
+            return UNKEPT;
         }
         let waker = waker.clone();
         self.wakers.with_mut(|wakers| {
@@ -222,11 +202,10 @@ impl Register for LocalRegistry {
         })
     }
 
-    /// `None` if the registry has only counted the task.
+    /// `None` if the registry does not keep the task.
     #[inline]
     unsafe fn remove(&self, key: u32) -> Option<Waker> {
-        if key == UNCOUNTED {
-            self.uncounted.set(self.uncounted.get() - 1);
+        if key == UNKEPT {
             return None;
         }
         self.wakers.with_mut(|wakers| {
@@ -240,19 +219,9 @@ impl Register for LocalRegistry {
 
 #[cfg(not(terrace_loom))]
 impl OnOwner<'_, LocalRegistry> {
-    /// Only counts tasks from now on.
+    /// Keeps no further task from now on.
     pub(crate) fn keep_no_more(self) {
-        self.keeps.set(Keeps::Count);
-    }
-
-    /// The number of pending tasks.
-    pub(crate) fn len(self) -> usize {
-        let kept = self.wakers.with(|wakers| {
-            // SAFETY: this is the owner's thread, and `Slab::len` runs no code that borrows again.
-            let wakers = unsafe { &*wakers };
-            wakers.len()
-        });
-        kept + self.uncounted.get()
+        self.keeps.set(false);
     }
 
     /// As [`Registry::close`]; `drain` reports an item that is still on its way as dropped.

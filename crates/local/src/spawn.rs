@@ -12,24 +12,10 @@ use crate::on_owner::OnOwner;
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
 use crate::task::local::build::{build, poll_at_spawn};
-use crate::task::local::cell::{Item, LocalCore};
+use crate::task::local::cell::LocalCore;
 use crate::thread_id::ThreadNumber;
 
 impl LocalCore {
-    /// Makes a task, for a thread of this `side`.
-    ///
-    /// # Safety
-    /// - If the future or its output is not `Send`, the output is taken on the owner's thread only.
-    /// - What the future and its output borrow lives until they have been dropped.
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn build<T>(&self, future: impl Future<Output = T>, side: Side) -> (Item, Task<T>) {
-        // SAFETY: `OwnedCore` makes every core, and frees it after a close only. The close drops every future and waits for items
-        // of ended tasks; while a task runs it does nothing, and the core is leaked. The caller promises the rest.
-        let (item, task) = unsafe { build(NonNull::from(self), future, side) };
-        (item, Task::new(task))
-    }
-
     /// Spawns, from any thread, a future that becomes `!Send`, if at all, in its first poll. If the executor is closed, the
     /// future is dropped here and the task counts as cancelled.
     ///
@@ -40,14 +26,14 @@ impl LocalCore {
         &self,
         future: impl Future<Output = T> + 'static,
     ) -> Task<T> {
-        // SAFETY: the output is Send, and everything is 'static.
-        let (item, task) = unsafe { self.build(future, Side::Remote) };
+        // SAFETY: the core stays, as in `spawn_scoped`. The output is Send, and everything is 'static.
+        let (item, task) = unsafe { build(NonNull::from(self), future, Side::Remote) };
         if let Err(item) = self.spawn_queued(item) {
             // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
             // here.
             unsafe { item.reject() };
         }
-        task
+        Task::new(task)
     }
 }
 
@@ -83,7 +69,7 @@ impl OnOwner<'_, LocalCore> {
         }
         // No close frees the core while this call is entered.
         let _entered = self.enter();
-        // SAFETY: `OwnedCore` makes every core, and frees it after a close only, as in `build`. The close does nothing while
+        // SAFETY: `LocalExecutor` makes every core, and frees it after a close only, as in `spawn_scoped`. The close does nothing while
         // this call is entered. The handle of an output that is not Send stays on this thread, as it is not Send. The caller
         // promises that what is borrowed lives.
         Task::new(unsafe { poll_at_spawn(self, future) })
@@ -110,9 +96,10 @@ impl OnOwner<'_, LocalCore> {
         future: impl Future<Output = T>,
         wake: Wake,
     ) -> Task<T> {
-        // SAFETY: the handle of an output that is not Send stays on this thread, as it is not Send. The caller promises that what
-        // is borrowed lives.
-        let (item, task) = unsafe { self.get().build(future, Side::Local) };
+        // SAFETY: `LocalExecutor` makes every core, and frees it after a close only. The close drops every future and waits for items
+        // of ended tasks; while a task runs it does nothing, and the core is leaked. The handle of an output that is not Send
+        // stays on this thread, as it is not Send. The caller promises that what is borrowed lives.
+        let (item, task) = unsafe { build(NonNull::from(self.get()), future, Side::Local) };
         self.count_spawn();
         if self.mailbox().is_closed() {
             // SAFETY: this thread has just made the task and has its handle. The future's destructor runs on the owner's thread.
@@ -120,10 +107,9 @@ impl OnOwner<'_, LocalCore> {
         } else if wake == Wake::Later {
             self.mailbox().push_quietly(item);
         } else {
-            // SAFETY: this is the owner's thread, and the core is borrowed.
-            unsafe { LocalCore::schedule_local(NonNull::from(self.get()), item) };
+            self.schedule_local(item);
         }
-        task
+        Task::new(task)
     }
 }
 

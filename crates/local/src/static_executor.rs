@@ -5,13 +5,12 @@ use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
 
-use crate::executor::LocalExecutor;
-use crate::registry::Keeps;
+use crate::executor::{End, LocalExecutor};
 use crate::spawn::{LocalSpawner, Wake};
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
 
-/// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks, it only counts them.
+/// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks.
 ///
 /// It has all methods of [`LocalExecutor`]. Those that spawn take `&'static self`: leak one, or make one by
 /// [`LocalExecutor::leak`].
@@ -43,7 +42,7 @@ impl StaticLocalExecutor {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(LocalExecutor::keeping(Keeps::Count))
+        Self(LocalExecutor::ending(End::Leak))
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.

@@ -3,7 +3,6 @@
 
 use alloc::boxed::Box;
 use core::any::Any;
-use core::task::Waker;
 #[cfg(feature = "std")]
 pub(crate) use std::panic::catch_unwind;
 #[cfg(all(feature = "std", not(terrace_loom)))]
@@ -28,34 +27,32 @@ pub fn contain(f: impl FnOnce()) {
     }
 }
 
-/// Drops a waker. Its destructor is the user's; its panic stops here.
-#[inline]
-pub(crate) fn drop_waker(waker: Option<Waker>) {
-    #[cold]
-    fn drop_it(waker: Waker) {
-        contain(|| drop(waker));
-    }
+/// A value of users, if there is one, such as a waker or a closure. A panic of its destructor stops here.
+pub(crate) struct Contained<T>(pub(crate) Option<T>);
 
-    if let Some(waker) = waker {
-        drop_it(waker);
-    }
-}
+/// A closure of users.
+#[cfg(not(terrace_loom))]
+pub(crate) type Callback<F> = Contained<Box<F>>;
 
-/// A waker that goes by [`drop_waker`] if users' code unwinds.
-pub(crate) struct Unneeded(pub(crate) Option<Waker>);
-
-impl Unneeded {
-    /// The code did not unwind: the waker.
+impl<T> Contained<T> {
+    /// The value, as its owner had it.
     #[inline]
-    pub(crate) fn keep(mut self) -> Option<Waker> {
+    pub(crate) fn into_inner(mut self) -> Option<T> {
         self.0.take()
     }
 }
 
-impl Drop for Unneeded {
+impl<T> Drop for Contained<T> {
     #[inline]
     fn drop(&mut self) {
-        drop_waker(self.0.take());
+        #[cold]
+        fn drop_it<T>(value: T) {
+            contain(|| drop(value));
+        }
+
+        if let Some(value) = self.0.take() {
+            drop_it(value);
+        }
     }
 }
 

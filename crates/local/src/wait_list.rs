@@ -19,10 +19,10 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{const_fn, heavy, light, ordering, weakened};
+use terrace_sync::{heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
-use crate::unwind::{contain, drop_waker};
+use crate::unwind::contain;
 
 /// How many drivers a walk wakes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,8 +58,14 @@ pub struct WaitList {
 }
 
 impl Default for WaitList {
+    /// Without a driver.
     fn default() -> Self {
-        Self::new()
+        Self {
+            first: AtomicPtr::new(ptr::null_mut()),
+            asleep: AtomicUsize::new(0),
+            walkers: AtomicUsize::new(0),
+            unlinked: UnsafeCell::new(ptr::null_mut()),
+        }
     }
 }
 
@@ -69,19 +75,6 @@ unsafe impl Send for WaitList {}
 unsafe impl Sync for WaitList {}
 
 impl WaitList {
-    const_fn! {
-        /// Without a driver.
-        #[must_use]
-        pub const fn new() -> Self {
-            Self {
-                first: AtomicPtr::new(ptr::null_mut()),
-                asleep: AtomicUsize::new(0),
-                walkers: AtomicUsize::new(0),
-                unlinked: UnsafeCell::new(ptr::null_mut()),
-            }
-        }
-    }
-
     /// Whether a driver sleeps; valid after a fence, or on the owner's thread. One relaxed load.
     #[inline]
     pub(crate) fn any(&self) -> bool {
@@ -345,7 +338,7 @@ unsafe fn free(mut at: *mut Node, next: impl Fn(&mut Node) -> *mut Node) {
             // SAFETY: the node is freed here, so nothing takes the waker again.
             unsafe { ManuallyDrop::take(waker) }
         });
-        drop_waker(Some(waker));
+        contain(|| drop(waker));
     }
 }
 

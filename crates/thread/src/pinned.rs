@@ -5,7 +5,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 
 use terrace_local::task::Runnable;
-use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, OwnedCore, Task, task};
+use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, Task, task};
 use terrace_queue::Injector;
 use terrace_sync::Arc;
 
@@ -27,19 +27,20 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     /// The part that the thread shares with its spawners, and the part that it keeps to itself.
-    fn new() -> (Arc<Self>, OwnedCore) {
+    fn new() -> (Arc<Self>, LocalExecutor<'static>) {
         let waking = waking::current();
-        let core = OwnedCore::new();
+        let executor = LocalExecutor::new();
+        let core = executor.core();
         let hook = Arc::clone(&waking);
         core.set_hook(move || hook.notify());
         let pinned = Arc::new(Self {
-            core: Arc::clone(&core),
+            core: Arc::clone(core),
             children: Injector::new(),
             closed: Closed::new(),
-            spawner: core.spawner(),
+            spawner: executor.spawner(),
             waking,
         });
-        (pinned, core)
+        (pinned, executor)
     }
 
     #[inline]
@@ -62,8 +63,8 @@ terrace_sync::thread_local! {
 
 struct Owner {
     pinned: Arc<Pinned>,
-    /// The thread leaks it if it cannot close it.
-    core: OwnedCore,
+    /// Its core is leaked if it cannot be closed.
+    executor: LocalExecutor<'static>,
 }
 
 impl Drop for Owner {
@@ -74,7 +75,7 @@ impl Drop for Owner {
             }
         });
         // Destructors of tasks may use the thread's core, so it stays current until the close returns.
-        let closed = self.core.close();
+        let closed = self.executor.core().close();
         if !closed || is_scope_open() {
             // The process exits inside one of the tasks, which still needs the core, or in a scope, which has lent it.
             std::mem::forget(Arc::clone(&self.pinned));
@@ -165,10 +166,10 @@ fn make() -> Arc<Pinned> {
         CURRENT.with(|current| current.set(Arc::as_ptr(&pinned)));
         return pinned;
     }
-    let (pinned, core) = Pinned::new();
+    let (pinned, executor) = Pinned::new();
     let owner = Owner {
         pinned: Arc::clone(&pinned),
-        core,
+        executor,
     };
     CURRENT.with(|current| current.set(Arc::as_ptr(&pinned)));
     let mut owner = ManuallyDrop::new(owner);
@@ -179,7 +180,7 @@ fn make() -> Arc<Pinned> {
     if kept.is_err() {
         // This is a destructor of a thread-local, after `OWNER` is gone. No code would drop tasks any more, so the closed core
         // refuses them. It takes the pinned children of scopes for the rest of the thread's life, and is leaked.
-        let closed = owner.core.close();
+        let closed = owner.executor.core().close();
         debug_assert!(closed, "a new core runs nothing");
     }
     pinned

@@ -29,7 +29,7 @@ unsafe impl Sync for Core {}
 impl Core {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            mailbox: Mailbox::new(),
+            mailbox: Mailbox::default(),
             memory: UnsafeCell::new(()),
         })
     }

@@ -219,7 +219,7 @@ impl Make for Broken {
             this: this.clone(),
             fault: PLANTED.get(),
             queue: Mutex::default(),
-            registry: Registry::new(),
+            registry: Registry::default(),
             owner: thread_id(),
             schedules: AtomicUsize::new(0),
             polling: AtomicBool::new(false),

@@ -88,7 +88,7 @@ impl Shared {
             seats: Seats::default(),
             scopes: Scopes::new(),
             forks: Forks::new(),
-            registry: Registry::new(),
+            registry: Registry::default(),
             handler,
             watch,
             // The watch starts spares, and does nothing else.

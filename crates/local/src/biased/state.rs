@@ -7,7 +7,7 @@ use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{ordering, weakened};
 
 use crate::on_owner::OnOwner;
-use crate::unwind::Unneeded;
+use crate::unwind::Contained;
 
 /// Flags of the local word. Only the owner reads and writes them.
 pub(super) mod local {
@@ -295,9 +295,9 @@ impl State {
                 // `clone` is users' code, which may panic, or run and end the task. So the old awaiter comes out before,
                 // and the loop looks at the word again afterwards.
                 // SAFETY: the awaiter is this handle's.
-                let known = Unneeded(unsafe { self.take_awaiter() });
+                let known = Contained(unsafe { self.take_awaiter() });
                 clone = Some(waker.clone());
-                replaced = known.keep();
+                replaced = known.into_inner();
                 continue;
             }
             if !known {

@@ -14,6 +14,7 @@ pub const A_TURN: u32 = 200;
 
 /// How many runs of tasks, closes and calls of hooks the owner's thread is in the middle of. Also whether the core has an
 /// on-ready hook, and whether it is closed: they are here because the hot paths read this word anyway.
+#[derive(Default)]
 pub(super) struct Depth(Cell<usize>);
 
 /// The core has an on-ready hook.
@@ -22,10 +23,6 @@ const ON_READY: usize = 1 << (usize::BITS - 1);
 const CLOSED: usize = 1 << (usize::BITS - 2);
 
 impl Depth {
-    pub(super) const fn new() -> Self {
-        Self(Cell::new(0))
-    }
-
     /// The calls in progress, nested ones counted.
     #[inline]
     pub(super) fn get(&self) -> usize {

@@ -3,9 +3,9 @@
 use core::cell::Cell;
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
-use terrace_sync::const_fn;
 
 /// Numbers that grow, and wrap. The owner alone touches all of them but the last.
+#[derive(Default)]
 pub(super) struct Tally {
     /// Tasks that the owner queued as it spawned them.
     pub(super) queued: Cell<usize>,
@@ -24,20 +24,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    const_fn! {
-        pub(super) const fn new() -> Self {
-            Self {
-                queued: Cell::new(0),
-                eager: Cell::new(0),
-                ended: Cell::new(0),
-                polls: Cell::new(0),
-                settled: Cell::new(0),
-                parks: Cell::new(0),
-                remote: AtomicUsize::new(0),
-            }
-        }
-    }
-
     /// Another thread is about to queue a task that it made.
     pub(super) fn add_remote(&self) {
         // Ordering: Relaxed. The owner sees the task after the push, which comes later and releases; then it sees the count, too.
@@ -57,6 +43,11 @@ impl Tally {
         remote
             .wrapping_add(self.queued.get())
             .wrapping_add(self.eager.get())
+    }
+
+    /// Those that have not ended. The owner calls it.
+    pub(super) fn alive(&self) -> usize {
+        self.spawned().wrapping_sub(self.ended.get())
     }
 }
 

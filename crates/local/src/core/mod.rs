@@ -17,16 +17,17 @@ use self::metrics::{Tally, bump};
 use crate::cells;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
-use crate::registry::{Keeps, LocalRegistry, Register};
+use crate::registry::{LocalRegistry, Register};
 use crate::settle::settle_after;
-use crate::task::core::{Callback, Core, PanicHandler};
+use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
+use crate::unwind::{Callback, Contained};
 
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share. Generic over the runnables `R` in its
 /// queues, so that it knows nothing of tasks' cells; there is one kind, [`LocalCore`](crate::LocalCore).
 ///
 /// Tasks refer to it without counting. It stays in place until the last future has been dropped, and the last remote
-/// push has left. [`close`](Self::close) waits for both, and [`OwnedCore`](crate::OwnedCore) leaks a core that it
+/// push has left. [`close`](Self::close) waits for both, and [`LocalExecutor`](crate::LocalExecutor) leaks a core that it
 /// cannot close.
 pub struct CoreOf<R: Queueable> {
     /// For the time of a remote wake. Dangling in a core that is never dropped.
@@ -54,18 +55,18 @@ unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 unsafe impl<R: Queueable + Send> Sync for CoreOf<R> {}
 
 impl<R: Queueable> CoreOf<R> {
-    /// A core of the current thread. `this` refers to it if its owner drops it some time; `keeps` says whether
-    /// [`close`](Self::close) finds its pending tasks.
-    pub(crate) fn new(this: Weak<Self>, keeps: Keeps) -> Self {
+    /// A core of the current thread. `this` refers to it if its owner drops it some time. Then [`close`](Self::close) finds its
+    /// pending tasks.
+    pub(crate) fn new(this: Option<Weak<Self>>) -> Self {
         Self {
-            this,
             owner: thread_id(),
-            mailbox: Mailbox::new(),
-            registry: LocalRegistry::new(keeps),
-            depth: Depth::new(),
+            mailbox: Mailbox::default(),
+            registry: LocalRegistry::new(this.is_some()),
+            this: this.unwrap_or_default(),
+            depth: Depth::default(),
             eager_left: Cell::new(A_TURN),
             awaited: Cell::new(0),
-            tally: Tally::new(),
+            tally: Tally::default(),
             hook: OnceLock::new(),
             panic_handler: OnceLock::new(),
         }
@@ -76,7 +77,7 @@ impl<R: Queueable> CoreOf<R> {
     /// # Panics
     /// If the core has one, or an on-ready hook, already.
     pub fn set_hook(&self, hook: impl Fn() + Send + Sync + 'static) {
-        let set = self.hook.set(Callback::new(Box::new(hook)));
+        let set = self.hook.set(Contained(Some(Box::new(hook))));
         assert!(set.is_ok(), "this executor already has an on-ready hook");
     }
 
@@ -174,8 +175,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         unsafe { self.part(|core| &core.mailbox) }
     }
 
+    /// Where tasks register for the time they are pending.
     #[inline]
-    fn registry(self) -> OnOwner<'a, LocalRegistry> {
+    pub(crate) fn registry(self) -> OnOwner<'a, LocalRegistry> {
         // SAFETY: the registry belongs to the thread that owns the core.
         unsafe { self.part(|core| &core.registry) }
     }
@@ -258,19 +260,13 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         // First: an item of another thread is in the run queue, and its spawn in the tally, or neither matters yet.
         self.mailbox().admit();
         let tally = &self.get().tally;
-        let spawned = tally.spawned();
         LocalMetrics {
-            num_alive_tasks: spawned.wrapping_sub(tally.ended.get()),
-            spawned_tasks_count: spawned,
+            num_alive_tasks: tally.alive(),
+            spawned_tasks_count: tally.spawned(),
             queue_depth: self.mailbox().queued(),
             poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
             park_count: tally.parks.get(),
         }
-    }
-
-    /// Never closes from now on, so that no close has to find the tasks.
-    pub(crate) fn keep_no_more(self) {
-        self.registry().keep_no_more();
     }
 
     /// Whether a task is queued.
@@ -280,9 +276,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         !self.mailbox().is_empty()
     }
 
-    /// Whether no task exists that is queued, pending or in the middle of its run.
+    /// Whether every task has ended.
     pub(crate) fn is_empty(self) -> bool {
-        !self.has_queued() && self.registry().len() == 0 && self.depth.get() == 0
+        self.get().tally.alive() == 0
     }
 
     /// What executors show of themselves.
@@ -291,7 +287,7 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
             .field("thread", &self.owner())
             .field("queued", &self.mailbox().queued())
             .field("running", &self.depth.get())
-            .field("registered", &self.registry().len())
+            .field("alive", &self.get().tally.alive())
             .finish_non_exhaustive()
     }
 }

@@ -11,10 +11,11 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
 use super::spawn::Spawn;
-use super::tasks::{End, Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::task::either::End;
 use crate::task::outcome::Gone;
 use crate::task::{FallibleTask, Task};
-use crate::unwind::{Payload, contain, drop_payload, resume_unwind};
+use crate::unwind::{Payload, contain, resume_unwind};
 
 /// So many queued children are worth a yield of the group's task.
 const WORTH_A_YIELD: usize = 2;
@@ -25,16 +26,6 @@ enum Failure<E> {
     Panic(Payload),
     /// The executor dropped a child that the group has not cancelled.
     Dropped,
-}
-
-impl<E> Failure<E> {
-    fn discard(self) {
-        match self {
-            Self::Panic(payload) => drop_payload(payload),
-            Self::Error(error) => contain(|| drop(error)),
-            Self::Dropped => {}
-        }
-    }
 }
 
 /// What a group has seen of its children.
@@ -71,7 +62,7 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
         };
         if self.ends || self.failure.is_some() {
             // One came before, or the group has cancelled its children.
-            failure.discard();
+            contain(|| drop(failure));
         } else {
             self.failure = Some(failure);
         }
@@ -516,9 +507,8 @@ impl<S, T, E> Drop for TaskGroup<S, T, E> {
                 slot => contain(|| drop(slot)),
             }
         }
-        if let Some(failure) = self.tasks.owner.failure.take() {
-            failure.discard();
-        }
+        let failure = self.tasks.owner.failure.take();
+        contain(|| drop(failure));
     }
 }
 

@@ -10,8 +10,9 @@ use core::task::{Context, Poll};
 
 use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{End, Owner, Shield, Slot, Tasks};
-use crate::unwind::{Payload, contain, drop_payload};
+use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::task::either::End;
+use crate::unwind::{Payload, contain};
 
 /// Why a task of a [`TaskSet`] has no output.
 ///
@@ -292,8 +293,8 @@ impl<S, T> TaskSet<S, T> {
     /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
-        while let Some((_, result)) = self.join_next().await {
-            discard(result);
+        while let Some(result) = self.join_next().await {
+            contain(|| drop(result));
         }
     }
 
@@ -339,16 +340,9 @@ impl<S, T> TaskSet<S, T> {
         for task in self.tasks.clear(next) {
             contain(|| drop(task));
         }
-        for (_, result) in core::mem::take(&mut self.tasks.owner.0) {
-            discard(result);
+        for result in core::mem::take(&mut self.tasks.owner.0) {
+            contain(|| drop(result));
         }
-    }
-}
-
-fn discard<T>(result: Outcome<T>) {
-    match result {
-        Err(TaskError::Panicked(payload)) => drop_payload(payload),
-        result => contain(|| drop(result)),
     }
 }
 

@@ -15,7 +15,7 @@ use terrace_sync::Arc;
 
 use super::block::{Block, CHILDREN};
 use crate::task::FallibleTask;
-use crate::unwind::Payload;
+use crate::task::either::End;
 
 /// Whether a failure, or a cancellation, of its group cancels a child.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,9 +25,6 @@ pub(super) enum Shield {
     /// It runs to its end.
     Yes,
 }
-
-/// The end of a task: its output or panic, or `None` if its future was dropped before it was done.
-pub(super) type End<T> = Option<Result<T, Payload>>;
 
 pub(super) enum Slot<T, D> {
     Running(FallibleTask<T>, Shield),
@@ -121,7 +118,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             while woken != 0 {
                 let child = woken.trailing_zeros() as usize;
                 woken &= woken - 1;
-                self.poll_slot(block * CHILDREN + child, FallibleTask::poll_result);
+                self.poll_slot(block * CHILDREN + child, FallibleTask::poll_end);
             }
         }
     }
@@ -141,7 +138,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
                 while self.blocks.len() <= slot / CHILDREN {
                     self.blocks.push_back(Block::new(waker.clone()));
                 }
-                self.poll_slot(slot, FallibleTask::poll_result);
+                self.poll_slot(slot, FallibleTask::poll_end);
             }
             self.armed += 1;
         }

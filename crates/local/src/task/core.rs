@@ -7,33 +7,7 @@ use terrace_sync::Arc;
 
 use super::runnable::Runnable;
 use crate::registry::Register;
-use crate::unwind::{Payload, contain, drop_payload};
-
-/// A closure of the user. Those who call or drop it must not unwind, so its panics stop here.
-pub(crate) struct Callback<F: ?Sized> {
-    /// There until it is dropped.
-    call: Option<Box<F>>,
-}
-
-impl<F: ?Sized> Callback<F> {
-    pub(crate) fn new(call: Box<F>) -> Self {
-        Self { call: Some(call) }
-    }
-
-    /// Calls it, by `with`.
-    pub(crate) fn call(&self, with: impl FnOnce(&F)) {
-        if let Some(call) = &self.call {
-            contain(|| with(call));
-        }
-    }
-}
-
-impl<F: ?Sized> Drop for Callback<F> {
-    fn drop(&mut self) {
-        let call = self.call.take();
-        contain(|| drop(call));
-    }
-}
+use crate::unwind::{Callback, Contained, Payload, contain, drop_payload};
 
 /// Receives the payloads of panics that no handle sees: of detached tasks, and of outputs' destructors. Counted, and one word
 /// in size.
@@ -43,12 +17,14 @@ pub struct PanicHandler(Arc<Callback<dyn Fn(Payload) + Send + Sync>>);
 impl PanicHandler {
     /// A handler.
     pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Callback::new(Box::new(handler))))
+        Self(Arc::new(Contained(Some(Box::new(handler)))))
     }
 
     /// Hands over a payload. Catches and drops a panic of the handler.
     pub fn call(&self, payload: Payload) {
-        self.0.call(|handler| handler(payload));
+        if let Some(handler) = &self.0.0 {
+            contain(|| handler(payload));
+        }
     }
 }
 

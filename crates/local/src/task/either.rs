@@ -27,7 +27,10 @@ use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
-use crate::unwind::drop_waker;
+use crate::unwind::{Contained, Payload};
+
+/// The end of a task: its output or its panic, or `None` if its future was dropped before it was done, or the handle has taken it.
+pub(crate) type End<T> = Option<Result<T, Payload>>;
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
@@ -165,20 +168,6 @@ impl<T> Either<T> {
         unsafe { NonNull::from(self).cast().as_mut() }
     }
 
-    /// The handle on async-task's cell, if it is one.
-    #[inline]
-    pub(super) fn into_shared(mut self) -> Result<Shared<T>, Self> {
-        if !matches!(self.kind(), Kind::Shared) {
-            return Err(self);
-        }
-        // SAFETY: looked at above.
-        let task = unsafe { self.as_shared() };
-        // SAFETY: `self` is forgotten, so the copy is the only handle.
-        let task = unsafe { core::ptr::read(task) };
-        core::mem::forget(self);
-        Ok(task)
-    }
-
     /// Which task it is; `None` if there is no cell.
     pub(super) fn id(&self) -> Option<TaskId> {
         let word = self.word.addr().get();
@@ -202,7 +191,7 @@ impl<T> Either<T> {
 
     /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
     #[inline]
-    pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
+    pub(super) fn take_fresh(&mut self) -> Option<Result<T, Payload>> {
         // First what takes one comparison, and none where outputs need a place.
         if let Some(ready) = self.take_ready() {
             return Some(ready);
@@ -217,36 +206,30 @@ impl<T> Either<T> {
         // SAFETY: the task is fresh.
         let outcome = unsafe { fresh_outcome(cell) };
         // SAFETY: the outcome is there, and the handle takes it once, with its reference.
-        let outcome = unsafe { outcome.read() };
+        let outcome: Outcome<T> = unsafe { outcome.read() };
         // SAFETY: the task is fresh, and that was the only reference.
         unsafe { keep_fresh(cell) };
-        Some(outcome)
+        Some(outcome.into_result())
     }
 
     /// The output of [`ready`](Self::ready), once.
     #[inline]
-    fn take_ready(&mut self) -> Option<Outcome<T>> {
+    fn take_ready(&mut self) -> Option<Result<T, Payload>> {
         if !needs_no_place::<T>() || self.word.addr().get() != READY {
             return None;
         }
         self.word = tags(TAG);
         // SAFETY: `ready` saw a value of this type, which is forgotten, and the handle takes it once. It has no size.
-        let output = unsafe { NonNull::dangling().read() };
-        Some(Outcome::done(output, || None))
+        Some(Ok(unsafe { NonNull::dangling().read() }))
     }
 
-    /// Makes the owner of a task on a cell of one thread drop its future, if it has not ended. Polls say when that is done.
-    pub(super) fn cancel_local(&mut self) {
+    /// Cancels the task, and polls for the end. The handle stays.
+    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         if let Kind::Local(cell) = self.kind() {
             // SAFETY: both steps keep the handle's reference.
             unsafe { cell.step(|state| state.cancel_local(), State::cancel_remote) };
         }
-    }
-
-    /// Cancels the task, and polls for the end. The handle stays.
-    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         if !matches!(self.kind(), Kind::Shared) {
-            self.cancel_local();
             return self.poll_end(context);
         }
         // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
@@ -262,12 +245,12 @@ impl<T> Either<T> {
             // The future has dropped the copy, so the original is not dropped.
             self.word = tags(TAG | CANCELLED);
         }
-        cancelled
+        cancelled.map(|outcome| outcome.map(Outcome::into_result))
     }
 
-    /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.
+    /// Polls for the end. If there is no outcome, [`why`](Self::why) says what happened.
     #[inline]
-    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
+    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         let cell = match self.kind() {
             Kind::Local(cell) => cell,
             Kind::Empty => return Poll::Ready(self.take_ready()),
@@ -283,12 +266,12 @@ impl<T> Either<T> {
         if outcome.is_none() {
             self.word = tags(TAG | CANCELLED);
         }
-        Poll::Ready(outcome)
+        Poll::Ready(outcome.map(Outcome::into_result))
     }
 
     /// As [`poll_end`](Self::poll_end), of a handle on async-task's cell.
     #[inline]
-    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
+    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         // SAFETY: the caller has looked at the kind.
         let polled = Pin::new(unsafe { self.as_shared() }).poll(context);
         match polled {
@@ -299,7 +282,7 @@ impl<T> Either<T> {
             Poll::Ready(Some(_)) => self.remember(TAG),
             Poll::Ready(None) => self.remember(TAG | CANCELLED),
         }
-        polled
+        polled.map(|outcome| outcome.map(Outcome::into_result))
     }
 
     /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
@@ -324,14 +307,18 @@ impl<T> Either<T> {
 
     /// Lets the task run on.
     #[inline]
-    pub(super) fn detach(self) {
-        match self.into_shared() {
-            Ok(task) => task.detach(),
-            Err(mut this) => {
-                if let Kind::Local(cell) = this.kind() {
-                    this.end(cell, HandleEnd::Detach);
-                }
+    pub(super) fn detach(mut self) {
+        match self.kind() {
+            Kind::Shared => {
+                // SAFETY: looked at above.
+                let task = unsafe { self.as_shared() };
+                // SAFETY: `self` is forgotten, so the copy is the only handle.
+                let task = unsafe { core::ptr::read(task) };
+                core::mem::forget(self);
+                task.detach();
             }
+            Kind::Local(cell) => self.end(cell, HandleEnd::Detach),
+            Kind::Empty => {}
         }
     }
 
@@ -433,17 +420,15 @@ unsafe fn join(cell: Cell, context: &mut Context<'_>) -> bool {
     match joined {
         Joined::Pending(replaced) => {
             if local.is_some() {
-                // SAFETY: the task has not ended, and only this thread ends it, so its core is in place.
-                let core = unsafe { cell.header().core.as_ref() };
-                // SAFETY: this is the owner's thread, as `on_owner` found.
-                unsafe { OnOwner::assume(core) }.note_awaited();
+                // SAFETY: this is the owner's thread, as `on_owner` found. The task has not ended, and only this thread ends it,
+                // so its core is in place.
+                unsafe { cell.core() }.note_awaited();
             }
-            drop_waker(replaced);
+            drop(Contained(replaced));
             false
         }
         Joined::Ended([replaced, clone]) => {
-            drop_waker(replaced);
-            drop_waker(clone);
+            drop([Contained(replaced), Contained(clone)]);
             true
         }
     }

@@ -10,7 +10,7 @@ use core::task::{Context, Poll};
 
 use super::core::{Core, CoreRef, PanicHandler, unhandled};
 use super::outcome::Outcome;
-use crate::registry::UNCOUNTED;
+use crate::registry::UNKEPT;
 use crate::unwind::{Payload, catch_unwind};
 
 /// A spawn function boxes a future that fills a cell of this size in bytes, or more, before it moves it anywhere else.
@@ -97,7 +97,7 @@ impl<C: Core, F> Guarded<C, F> {
     /// Whether a registry has a reference to the task.
     #[inline]
     pub(super) fn is_kept(&self) -> bool {
-        self.key < UNCOUNTED
+        self.key < UNKEPT
     }
 
     /// The core.
@@ -184,7 +184,7 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
         let mut output = None;
         // The key is not `ENDED`: neither cell polls a dropped or a finished future.
         let key = this.key;
-        // One catch for the poll and the destructor.
+        // One catch for the poll, the destructor and the registry.
         let caught = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: the future is pinned with `self`, and this block alone polls it.
             let future = unsafe { Pin::new_unchecked(&mut *this.future) };
@@ -194,11 +194,14 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                 // SAFETY: the future has not been dropped yet, and is not again, as `key` now says. It is dropped where it was
                 // pinned.
                 unsafe { ManuallyDrop::drop(&mut this.future) };
+            } else if key == NEW {
+                // A task that cannot register ends like one that panics.
+                this.register(context);
             }
         }));
         if let Err(payload) = caught {
             if this.key != ENDED {
-                // It panicked in its poll, and may do so again in its destructor.
+                // Its poll panicked, and its destructor may, too.
                 if let Some(second) = this.finish() {
                     drop(this.fail::<F::Output>(None, second));
                 }
@@ -215,26 +218,12 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                 // SAFETY: `done` asks only for an output with a destructor. That may panic, so the core stays.
                 Poll::Ready(Outcome::done(value, || unsafe { this.handler() }))
             }
-            None => {
-                if key == NEW {
-                    this.register(context);
-                }
-                Poll::Pending
-            }
+            None => Poll::Pending,
         }
     }
 }
 
 impl<C: Core, F> Guarded<C, F> {
-    /// Drops the future of a task that was cancelled, or whose executor ends.
-    #[cold]
-    fn abandon(&mut self) {
-        if let Some(payload) = self.finish() {
-            // SAFETY: this task's destructor panicked, so its core stays until this call returns (`CoreRef::borrowed`).
-            unhandled(unsafe { self.handler() }, payload);
-        }
-    }
-
     /// Drops the future and deregisters. Returns the panic of the destructor.
     #[cold]
     fn finish(&mut self) -> Option<Payload> {
@@ -257,8 +246,12 @@ impl<C: Core, F> Guarded<C, F> {
 impl<C: Core, F> Drop for Guarded<C, F> {
     #[inline]
     fn drop(&mut self) {
+        // A task that was cancelled, or whose executor ends, still has its future.
         if self.key != ENDED {
-            self.abandon();
+            if let Some(payload) = self.finish() {
+                // SAFETY: this task's destructor panicked, so its core stays until this call returns (`CoreRef::borrowed`).
+                unhandled(unsafe { self.handler() }, payload);
+            }
         }
         if self.counted {
             // SAFETY: `into_ptr` made it by `Arc::into_raw`. This gives it back, once, and nothing uses the core afterwards.

@@ -6,9 +6,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
-use super::either::Either;
+use super::either::{Either, End};
 use super::id::TaskId;
-use super::outcome::Outcome;
 use crate::unwind::{Payload, resume_unwind};
 
 /// A spawned task: a future of its output.
@@ -193,31 +192,29 @@ impl<T, M> FallibleTask<T, M> {
     ///
     /// # Panics
     /// With the task's panic, if that came before.
-    pub async fn cancel(self) -> Option<T> {
-        let outcome = match self.task.into_shared() {
-            Ok(task) => task.cancel().await,
-            Err(mut task) => {
-                task.cancel_local();
-                poll_fn(|context| task.poll_end(context)).await
+    pub async fn cancel(mut self) -> Option<T> {
+        let mut begins = true;
+        let end = poll_fn(|context| {
+            if core::mem::take(&mut begins) {
+                self.begin_cancel(context)
+            } else {
+                self.poll_end(context)
             }
-        };
-        outcome.map(|outcome| deliver(outcome.into_result()))
+        });
+        end.await.map(deliver)
     }
 
     /// The result or the panic of a task that has ended; within it `None` if the task was cancelled. Leaves the waker of `context` with
     /// a task whose future is still to be dropped, and with no other.
     #[inline]
-    pub(crate) fn take_finished(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Option<Option<Result<T, Payload>>> {
-        if let Some(outcome) = self.task.take_fresh() {
-            return Some(Some(outcome.into_result()));
+    pub(crate) fn take_finished(&mut self, context: &mut Context<'_>) -> Option<End<T>> {
+        if let Some(result) = self.task.take_fresh() {
+            return Some(Some(result));
         }
         if !self.is_finished() {
             return None;
         }
-        match self.poll_result(context) {
+        match self.poll_end(context) {
             Poll::Ready(end) => Some(end),
             // The task is cancelled, and its executor has not dropped the future yet.
             Poll::Pending => None,
@@ -227,21 +224,13 @@ impl<T, M> FallibleTask<T, M> {
     /// Polls for the end: the result, or the panic as a value. `None` if the task was cancelled. Out of line, to keep polls of tasks
     /// that ended in the call that spawned them short.
     #[inline(never)]
-    pub(crate) fn poll_result(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<T, Payload>>> {
-        let end = self.task.poll_end(context);
-        end.map(|outcome| outcome.map(Outcome::into_result))
+    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
+        self.task.poll_end(context)
     }
 
-    /// Cancels the task. [`poll_result`](Self::poll_result) says when its future has been dropped.
-    pub(crate) fn begin_cancel(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<T, Payload>>> {
-        let end = self.task.begin_cancel(context);
-        end.map(|outcome| outcome.map(Outcome::into_result))
+    /// Cancels the task. [`poll_end`](Self::poll_end) says when its future has been dropped.
+    pub(crate) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
+        self.task.begin_cancel(context)
     }
 
     /// Whether the task is done, cancelled or has panicked.
@@ -289,8 +278,8 @@ impl<T, M> Future for FallibleTask<T, M> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let end = match self.task.take_fresh() {
-            Some(outcome) => Poll::Ready(Some(outcome.into_result())),
-            None => self.poll_result(context),
+            Some(result) => Poll::Ready(Some(result)),
+            None => self.poll_end(context),
         };
         end.map(|end| end.map(deliver))
     }

@@ -18,7 +18,7 @@
 pub mod awaited;
 pub(crate) mod core;
 mod early;
-mod either;
+pub(crate) mod either;
 pub(crate) mod guarded;
 mod handle;
 mod id;

@@ -1,6 +1,5 @@
 //! [`Runnable`]: what executors of many threads queue, a task that is to be polled once, or a raw job.
 
-use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -66,17 +65,16 @@ enum Kind {
     Raw(NonNull<RawHeader>),
 }
 
-// SAFETY: a runnable is one word, and both functions are those of the same name that it has.
+// SAFETY: a runnable is one word, and both functions pass on that word.
 unsafe impl OwnedWord for Runnable {
     #[inline]
     fn into_raw(self) -> NonNull<()> {
-        Self::into_raw(self)
+        ManuallyDrop::new(self).0
     }
 
     #[inline]
     unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        // SAFETY: the contract of this function is that of the other.
-        unsafe { Self::from_raw(raw) }
+        Self(raw)
     }
 }
 
@@ -113,23 +111,6 @@ impl Runnable {
     #[must_use]
     pub unsafe fn raw(job: NonNull<RawHeader>) -> Self {
         Self(job.cast().map_addr(|address| address | RAW))
-    }
-
-    /// The word of this runnable. [`from_raw`](Self::from_raw) makes the runnable again.
-    #[inline]
-    #[must_use]
-    pub fn into_raw(self) -> NonNull<()> {
-        ManuallyDrop::new(self).0
-    }
-
-    /// The runnable again.
-    ///
-    /// # Safety
-    /// `raw` came out of [`into_raw`](Self::into_raw), and is given back once.
-    #[inline]
-    #[must_use]
-    pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        Self(raw)
     }
 
     /// The same runnable, without the reference.
@@ -248,11 +229,5 @@ impl Drop for Runnable {
             Kind::Foreign(task) => drop(task),
             Kind::Raw(job) => call_raw(job, |header| header.drop),
         }
-    }
-}
-
-impl fmt::Debug for Runnable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runnable").finish_non_exhaustive()
     }
 }

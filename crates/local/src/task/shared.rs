@@ -22,28 +22,17 @@ pub unsafe fn build<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
 ) -> (Runnable, Task<F::Output>) {
-    // SAFETY: the contract of this function is that of the other.
-    unsafe { build_marked(core, future, Mark::spawned::<F>()) }
+    let mark = Mark::spawned::<F>();
+    // SAFETY: the contract of this function is that of the other. A box holds the same future.
+    boxing_large!(|future| unsafe { build_marked(core, future, mark) })
 }
 
-/// As [`build`], of a task that the timeline knows.
+/// As [`build`], of a task that the timeline knows, and a future that is not large.
 ///
 /// # Safety
 /// As [`build`].
 #[inline]
 pub(super) unsafe fn build_marked<C: Schedule, F: Future>(
-    core: CoreRef<C>,
-    future: F,
-    mark: Mark,
-) -> (Runnable, Task<F::Output>) {
-    // SAFETY: the contract of this function is that of `build_cell`. A box holds the same future.
-    boxing_large!(|future| unsafe { build_cell(core, future, mark) })
-}
-
-/// # Safety
-/// As [`build`].
-#[inline]
-unsafe fn build_cell<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
     mark: Mark,
@@ -69,12 +58,12 @@ fn schedule<C: Schedule>(task: Own, info: async_task::ScheduleInfo) {
     let task = Runnable::own(task);
     if info.woken_while_running {
         mark.woken_in_poll();
-        // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
+        // SAFETY: `build_marked` put a core of this type there, beside this function. The runnable has not run, so its future
         // has not been dropped.
         unsafe { C::schedule_again(core, task) };
     } else {
         mark.woken();
-        // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
+        // SAFETY: `build_marked` put a core of this type there, beside this function. The runnable has not run, so its future
         // has not been dropped.
         unsafe { C::schedule(core, task) };
     }

@@ -7,7 +7,7 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
-use terrace_local::{LocalCore, LocalExecutor, OwnedCore, Task};
+use terrace_local::{LocalCore, LocalExecutor, Task};
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::{Arc, OnceLock};
 
@@ -27,13 +27,8 @@ pub(crate) fn set_nested_spawns(depth: usize) {
 static CORE: OnceLock<Arc<LocalCore>> = OnceLock::new();
 
 fn shared() -> &'static Arc<LocalCore> {
-    CORE.get_or_init(|| {
-        let owned = OwnedCore::new();
-        let shared = Arc::clone(&owned);
-        // The drop of `owned` would close the executor, which this program never does.
-        core::mem::forget(owned);
-        shared
-    })
+    // The drop of the executor would close it, which this program never does.
+    CORE.get_or_init(|| Arc::clone(LocalExecutor::new().leak().core()))
 }
 
 /// Calls `f` with a view of the executor.

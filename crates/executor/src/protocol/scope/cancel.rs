@@ -66,7 +66,7 @@ impl Cancel {
     pub(super) fn new() -> Self {
         Self {
             mark: AtomicU32::new(DOWN),
-            pending: Registry::new(),
+            pending: Registry::default(),
         }
     }
 

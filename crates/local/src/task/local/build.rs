@@ -11,7 +11,7 @@ use terrace_queue::Link;
 use terrace_sync::cell::UnsafeCell;
 use terrace_trace::Mark;
 
-use super::cell::{Cell, FRESH_OUTCOME, Header, Item, LocalCore, VTable};
+use super::cell::{Cell, FRESH_OUTCOME, Header, Item, LocalCore, VTable, lent_waker};
 use crate::biased::{Side, State};
 use crate::cells::Class;
 use crate::on_owner::OnOwner;
@@ -206,15 +206,15 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
     let cell = Cell(header);
     // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
     let handle = unsafe { Either::local(cell) };
-    let poll = |context: &mut Context<'_>| {
-        let _polling = mark.polls();
-        // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
-        unsafe { Whole::<LocalCore, F>::poll(header, context) }
-    };
-    // SAFETY: the caller keeps the core open. The task is new, and its handle is here. If the poll unwinds, the handle goes, too.
-    let fresh = unsafe { cell.poll_at_spawn(Whole::<LocalCore, F>::MAY_BE_FRESH, poll) };
-    if fresh {
-        // SAFETY: the call above says so, and the handle has not been given out.
+    let waker = lent_waker(cell);
+    let polling = mark.polls();
+    // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
+    let ended = unsafe { Whole::<LocalCore, F>::poll(header, &mut Context::from_waker(&waker)) };
+    drop(polling);
+    let of_class = Whole::<LocalCore, F>::MAY_BE_FRESH;
+    // SAFETY: the caller keeps the core open. The task is new, its turn was that poll, and its handle is here.
+    if unsafe { cell.after_poll_at_spawn(of_class, ended) } {
+        // SAFETY: the call says so, and the handle has not been given out.
         return unsafe { handle.without_place() };
     }
     handle

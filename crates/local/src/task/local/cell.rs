@@ -1,6 +1,5 @@
 //! [`Cell`], a pointer to a task of one thread; [`Item`], the same in a queue; and its wakers.
 
-use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::{Context, RawWaker, RawWakerVTable, Waker};
@@ -8,7 +7,7 @@ use core::task::{Context, RawWaker, RawWakerVTable, Waker};
 use terrace_queue::{Link, Links};
 use terrace_trace::Mark;
 
-use crate::biased::{Reference, State, Step};
+use crate::biased::{Reference, Side, State, Step};
 use crate::cells::Class;
 use crate::core::CoreOf;
 use crate::on_owner::OnOwner;
@@ -36,7 +35,7 @@ pub(crate) const FRESH_OUTCOME: usize = size_of::<Header>();
 
 /// What depends on the type of the future.
 pub(crate) struct VTable {
-    /// Polls the future. True if that ended it, and left an outcome in its place. Unwinds only if it could not register.
+    /// Polls the future. True if that ended it, and left an outcome in its place. Does not unwind.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
     /// Drops the future. Does not unwind.
     pub(crate) abandon: unsafe fn(NonNull<Header>),
@@ -86,6 +85,18 @@ impl Cell {
         unsafe { OnOwner::assume(self.state()) }
     }
 
+    /// The owner's side of the core.
+    ///
+    /// # Safety
+    /// The current thread is the owner, and the core is in place for as long as the result is used.
+    #[inline]
+    pub(crate) unsafe fn core<'c>(self) -> OnOwner<'c, LocalCore> {
+        // SAFETY: the caller says that the core is in place.
+        let core = unsafe { self.header().core.as_ref() };
+        // SAFETY: the caller says that this is the owner's thread.
+        unsafe { OnOwner::assume(core) }
+    }
+
     #[inline]
     pub(crate) fn as_ptr(self) -> NonNull<()> {
         self.0.cast()
@@ -113,7 +124,7 @@ impl Cell {
             Some(state) => {
                 let step = local(state);
                 // SAFETY: the owner, this thread, has just taken the step, with the caller's reference.
-                unsafe { self.follow_local(step) };
+                unsafe { self.follow(step, Side::Local) };
                 step == Step::Ended
             }
             // SAFETY: the caller hands over what the step needs.
@@ -129,24 +140,31 @@ impl Cell {
     unsafe fn step_remote(self, remote: impl FnOnce(&State) -> Step) -> bool {
         let step = remote(self.state());
         // SAFETY: this thread has just taken the step, with the caller's reference.
-        unsafe { self.follow_remote(step) };
+        unsafe { self.follow(step, Side::Remote) };
         step == Step::Ended
     }
 
-    /// Does what a step of the owner asks for.
+    /// Does what a step asks for.
     ///
     /// # Safety
-    /// The current thread is the owner, and has just taken the step, with a reference that it may have used up.
+    /// The current thread is on this `side`, and has just taken the step, with a reference that it may have used up.
     #[inline(always)]
-    pub(crate) unsafe fn follow_local(self, step: Step) {
+    pub(crate) unsafe fn follow(self, step: Step, side: Side) {
         match step {
             Step::Nothing | Step::Ended => {}
             // The item has a reference.
-            // SAFETY: this is the owner's thread, which alone drops the future. So the future is alive, and the core in place.
-            Step::Queue => unsafe {
+            Step::Queue => {
                 self.header().mark.woken();
-                LocalCore::schedule_local(self.header().core, Item::of(self))
-            },
+                match side {
+                    // SAFETY: this is the owner's thread, which alone drops the future. So the future is alive, and the core in
+                    // place.
+                    Side::Local => unsafe { self.core() }.schedule_local(Item::of(self)),
+                    // SAFETY: the core is in place until this item has arrived, and a close waits for the push to leave.
+                    Side::Remote => unsafe {
+                        LocalCore::schedule_remote(self.header().core, Item::of(self));
+                    },
+                }
+            }
             // SAFETY: the step gave back the last reference to an ended task.
             Step::Free => unsafe { self.free() },
         }
@@ -161,25 +179,7 @@ impl Cell {
         self.header().mark.woken_in_poll();
         // The item takes over the reference.
         // SAFETY: the caller says that this is the owner's thread, and the core is in place as long as the future is.
-        unsafe { LocalCore::schedule_local(self.header().core, Item::of(self)) }
-    }
-
-    /// Does what a step of another thread asks for.
-    ///
-    /// # Safety
-    /// The current thread has just taken the step, with a reference that it may have used up.
-    pub(crate) unsafe fn follow_remote(self, step: Step) {
-        match step {
-            Step::Nothing | Step::Ended => {}
-            // The item has a reference.
-            // SAFETY: the core is in place until this item has arrived, and a close waits for the push to leave.
-            Step::Queue => unsafe {
-                self.header().mark.woken();
-                LocalCore::schedule_remote(self.header().core, Item::of(self))
-            },
-            // SAFETY: the step gave back the last reference to an ended task.
-            Step::Free => unsafe { self.free() },
-        }
+        unsafe { self.core() }.schedule_local(Item::of(self));
     }
 
     /// # Safety
@@ -209,12 +209,6 @@ impl Item {
     #[inline]
     pub(crate) fn into_cell(self) -> Cell {
         ManuallyDrop::new(self).0
-    }
-}
-
-impl fmt::Debug for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Item").finish_non_exhaustive()
     }
 }
 
@@ -291,7 +285,7 @@ unsafe fn wake(data: *const ()) {
     }
     let step = cell.state().wake_remote(Reference::UsedUp);
     // SAFETY: this thread has just taken the step, which used the waker's reference up.
-    unsafe { cell.follow_remote(step) };
+    unsafe { cell.follow(step, Side::Remote) };
 }
 
 unsafe fn wake_by_ref(data: *const ()) {

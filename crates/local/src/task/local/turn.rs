@@ -27,11 +27,9 @@ impl Item {
         core.count_poll();
         let waker = lent_waker(cell);
         let context = &mut Context::from_waker(&waker);
-        let unwound = Unwound(cell);
         let polling = cell.header().mark.polls();
         // SAFETY: the vtable is this cell's. This is the owner's thread, and a task that was to be polled has its future.
         let ended = unsafe { (cell.header().vtable.poll)(cell.0, context) };
-        core::mem::forget(unwound);
         drop(polling);
         // SAFETY: `core` proves the thread, and is in place. This turn polled the future, and `ended` says what that has left.
         unsafe { cell.after_poll(ended) };
@@ -85,22 +83,13 @@ impl Queueable for Item {
 }
 
 impl Cell {
-    /// The first poll of a task that this thread spawns eagerly, in memory `of_class` or not. `poll` polls the future, as the vtable's
-    /// function does. True if the task is [fresh](crate::biased::State::is_fresh) now.
+    /// Follows the first poll of a task that this thread spawns eagerly, in memory `of_class` or not. True if the task is
+    /// [fresh](crate::biased::State::is_fresh) now.
     ///
     /// # Safety
-    /// This is the owner's thread, and the core is in place. The task is new: its turn has started and hands over its
-    /// reference, and the caller has the handle.
+    /// As [`after_poll`](Self::after_poll), of a new task whose handle the caller has.
     #[inline]
-    pub(super) unsafe fn poll_at_spawn(
-        self,
-        of_class: bool,
-        poll: impl FnOnce(&mut Context<'_>) -> bool,
-    ) -> bool {
-        let waker = lent_waker(self);
-        let unwound = Unwound(self);
-        let ended = poll(&mut Context::from_waker(&waker));
-        core::mem::forget(unwound);
+    pub(super) unsafe fn after_poll_at_spawn(self, of_class: bool, ended: bool) -> bool {
         // SAFETY: the caller says that this is the owner's thread.
         if ended && unsafe { self.owned() }.finish_at_spawn(of_class) {
             return of_class;
@@ -120,7 +109,7 @@ impl Cell {
         unsafe { self.after_poll(ended) };
     }
 
-    /// Follows a poll that did not unwind.
+    /// Follows a poll.
     ///
     /// # Safety
     /// This is the owner's thread, and the core is in place. A turn of the task has started, hands over its reference, and
@@ -162,14 +151,12 @@ impl Cell {
     #[inline(always)]
     unsafe fn finish(self, left: Left) {
         // With its reference the cell may go.
-        let core = self.header().core;
+        // SAFETY: the caller says that this is the owner's thread, and that the core is in place.
+        let core = unsafe { self.core() };
         // SAFETY: the caller says that this is the owner's thread.
         let finished = unsafe { self.owned() }.finish(left);
         if finished.pushing {
-            // SAFETY: the caller says that the core is in place.
-            let core = unsafe { core.as_ref() };
-            // SAFETY: the caller says that this is the owner's thread.
-            unsafe { OnOwner::assume(core) }.mailbox().await_item();
+            core.mailbox().await_item();
         }
         if !(finished.alone || finished.held) {
             return;
@@ -189,17 +176,5 @@ impl Cell {
             // SAFETY: that was the last reference to an ended task.
             unsafe { self.free() };
         }
-    }
-}
-
-/// A poll that unwinds: the destructor drops the future.
-struct Unwound(Cell);
-
-impl Drop for Unwound {
-    #[cold]
-    fn drop(&mut self) {
-        // SAFETY: `Item::run` made this for its poll, with the proof of the core. The poll ends here and has not dropped the
-        // future.
-        unsafe { self.0.abandon() };
     }
 }
