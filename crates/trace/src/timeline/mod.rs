@@ -26,8 +26,8 @@ mod write;
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
 pub use self::{
     spans::spawned_type,
-    taken::{ThreadTimeline, Timeline, snapshot},
-    threads::set_records_per_thread,
+    taken::{Timeline, snapshot},
+    threads::{ThreadTimeline, set_records_per_thread},
     when::write_on_panic,
 };
 

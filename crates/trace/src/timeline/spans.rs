@@ -8,7 +8,8 @@ use std::vec::Vec;
 
 use super::picture::{Item, Lane, Picture, Site, Woken};
 use super::record::{Kind, number, site, span, unpack};
-use super::taken::{ThreadTimeline, Timeline};
+use super::taken::Timeline;
+use super::threads::ThreadTimeline;
 use crate::span::Span;
 
 /// Indices into `picture::KINDS`.
