@@ -23,8 +23,8 @@ type Event = (u64, u8, What);
 #[derive(Clone, Copy)]
 enum What {
     Item(usize),
-    FlowStart(u64),
-    FlowEnd(u64),
+    /// With its phase.
+    Flow(&'static str, u64),
 }
 
 /// Microseconds.
@@ -57,14 +57,9 @@ pub(super) fn write(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
         for (at, _, what) in events {
             match what {
                 What::Item(item) => write_item(picture, lane, &of.items[item], out)?,
-                What::FlowStart(id) => write!(
+                What::Flow(phase, id) => write!(
                     out,
-                    ",\n{{\"ph\":\"s\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
-                    Micros(at)
-                )?,
-                What::FlowEnd(id) => write!(
-                    out,
-                    ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
+                    ",\n{{{phase},\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
                     Micros(at)
                 )?,
             }
@@ -82,8 +77,9 @@ fn events(picture: &Picture) -> Vec<Vec<Event>> {
             events[lane].push((item.start, 0, What::Item(index)));
             if let Some(woken) = item.woken.filter(|_| item.kind < INSTANTS) {
                 flow += 1;
-                events[woken.lane as usize].push((woken.at, 1, What::FlowStart(flow)));
-                events[lane].push((item.start, 2, What::FlowEnd(flow)));
+                let (begin, end) = (r#""ph":"s""#, r#""ph":"f","bp":"e""#);
+                events[woken.lane as usize].push((woken.at, 1, What::Flow(begin, flow)));
+                events[lane].push((item.start, 2, What::Flow(end, flow)));
             }
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct Woken {
 }
 
 /// Something that a thread did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Item {
     /// An index into [`KINDS`].
     pub(crate) kind: u8,
