@@ -18,7 +18,7 @@ use terrace_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::clock::Clock;
 use super::record::{self, Kind};
-use super::ring::{Record, Ring};
+use crate::ring::{Record, Ring};
 
 /// Records of a ring unless the program says otherwise.
 const RECORDS: usize = 1 << 16;
