@@ -9,12 +9,8 @@ use terrace_sync::Arc;
 use super::builder::TaskPoolBuilder;
 use super::kinds::Kinds;
 use super::scope::{self, Scope};
-use super::thread_executor::{self, ThreadExecutor};
+use super::thread_executor::{OWN, ThreadExecutor};
 use crate::local_executor::LocalExecutor;
-use crate::parallelism::available_parallelism;
-
-/// The name of threads for which the builder has none.
-const DEFAULT_NAME: &str = "TaskPool";
 
 /// Runs tasks on threads of its own.
 ///
@@ -55,10 +51,10 @@ impl TaskPool {
     /// assert!(executor.is_same(&TaskPool::get_thread_executor()));
     /// ```
     pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
-        thread_executor::of_this_thread()
+        OWN.with(Arc::clone)
     }
 
-    /// A pool with [`available_parallelism`] threads.
+    /// A pool with [`available_parallelism`](crate::available_parallelism) threads.
     ///
     /// # Panics
     /// As [`TaskPoolBuilder::build`].
@@ -72,30 +68,6 @@ impl TaskPool {
     #[track_caller]
     pub fn new() -> Self {
         TaskPoolBuilder::new().build()
-    }
-
-    /// Starts the threads that `builder` asks for.
-    fn start(builder: TaskPoolBuilder) -> io::Result<Self> {
-        let threads = builder.num_threads.unwrap_or_else(available_parallelism);
-        let name = builder
-            .thread_name
-            .unwrap_or_else(|| DEFAULT_NAME.to_owned());
-        let mut executor = Executor::builder()
-            .workers(threads)
-            .thread_name(move |index| format!("{name} ({index})"));
-        if let Some(bytes) = builder.stack_size {
-            executor = executor.stack_size(bytes);
-        }
-        if let Some(hook) = builder.on_thread_spawn {
-            executor = executor.on_thread_start(move || hook());
-        }
-        if let Some(hook) = builder.on_thread_destroy {
-            executor = executor.on_thread_stop(move || hook());
-        }
-        Ok(Self {
-            executor: executor.try_build()?,
-            kinds: Kinds::new(),
-        })
     }
 
     /// The number of the pool's threads, without those beyond
@@ -356,7 +328,7 @@ impl TaskPoolBuilder {
     pub fn build(self) -> TaskPool {
         let name = self.thread_name.clone();
         self.try_build()
-            .unwrap_or_else(|error| cannot_start(name.as_deref(), &error))
+            .unwrap_or_else(|error| cannot_start(&name, &error))
     }
 
     /// Starts the pool.
@@ -373,20 +345,26 @@ impl TaskPoolBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_build(self) -> io::Result<TaskPool> {
-        TaskPool::start(self)
+        let name = self.thread_name;
+        let executor = self
+            .executor
+            .thread_name(move |index| format!("{name} ({index})"));
+        Ok(TaskPool {
+            executor: executor.try_build()?,
+            kinds: Kinds::new(),
+        })
     }
 }
 
 /// The panic of a pool whose threads could not be started.
 #[cold]
 #[track_caller]
-fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
+fn cannot_start(name: &str, error: &io::Error) -> ! {
     panic!(
-        "a thread of the task pool {:?} cannot be spawned: {error}. Ask for fewer threads \
+        "a thread of the task pool {name:?} cannot be spawned: {error}. Ask for fewer threads \
          (`TaskPoolBuilder::num_threads`; 0 runs tasks on the threads that wait for them) or smaller stacks \
          (`TaskPoolBuilder::stack_size`), raise the process's limits, or use `TaskPoolBuilder::try_build` and handle the \
          error",
-        name.unwrap_or(DEFAULT_NAME),
     )
 }
 
