@@ -3,7 +3,7 @@
 use std::io;
 
 use terrace_executor::{Dump, Executor, Metrics};
-use terrace_local::task::{self, Task};
+use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
 use super::builder::TaskPoolBuilder;
@@ -226,10 +226,7 @@ impl TaskPool {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.executor.spawn(task::boxed(future));
-        }
-        self.executor.spawn(future)
+        boxing_large!(|future| self.executor.spawn(future))
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once, on the calling thread, before it returns. A task that this ends
@@ -249,10 +246,7 @@ impl TaskPool {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.executor.spawn_eager(task::boxed(future));
-        }
-        self.executor.spawn_eager(future)
+        boxing_large!(|future| self.executor.spawn_eager(future))
     }
 
     /// Spawns a task that only the calling thread polls.
@@ -278,10 +272,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return terrace_thread::spawn_local(task::boxed(future));
-        }
-        terrace_thread::spawn_local(future)
+        boxing_large!(|future| terrace_thread::spawn_local(future))
     }
 
     /// Calls `f` with the calling thread's executor, on which [`spawn_local`](Self::spawn_local) puts its tasks.

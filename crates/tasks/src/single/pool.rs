@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use terrace_local::task::{self, Task};
+use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
 use super::builder::TaskPoolBuilder;
@@ -111,10 +111,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return self.spawn_and_poll(task::boxed(future));
-        }
-        self.spawn_and_poll(future)
+        boxing_large!(|future| self.spawn_and_poll(future))
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once, and no other one, before it returns. A task that this ends never sees
@@ -134,11 +131,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            let future = task::boxed(future);
-            return host::with_local_executor(|executor| executor.spawn_eager(future));
-        }
-        host::with_local_executor(|executor| executor.spawn_eager(future))
+        boxing_large!(|future| host::with_local_executor(|executor| executor.spawn_eager(future)))
     }
 
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -164,10 +157,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return self.spawn_and_poll(task::boxed(future));
-        }
-        self.spawn_and_poll(future)
+        boxing_large!(|future| self.spawn_and_poll(future))
     }
 
     /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
