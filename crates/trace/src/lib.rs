@@ -29,6 +29,8 @@ pub mod inspect;
 pub mod inspect;
 mod mark;
 #[cfg(feature = "std")]
+mod quoted;
+#[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod report;
 #[cfg(feature = "timeline")]

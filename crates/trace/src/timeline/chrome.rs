@@ -12,7 +12,8 @@
 use std::io::{self, Write};
 use std::vec::Vec;
 
-use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture, write_text};
+use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture};
+use crate::quoted::Quoted;
 
 /// What stands in a trace that this crate wrote.
 const WRITER: &str = "terrace-trace 1";
@@ -50,10 +51,11 @@ pub(super) fn write(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
         let (lane, (of, events)) = (lane + 1, events);
         write!(
             out,
-            ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":"
+            ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":{},\"worker\":{},\"lost\":{}}}}}",
+            Quoted(&of.name),
+            of.worker,
+            of.lost
         )?;
-        write_text(out, &of.name)?;
-        write!(out, ",\"worker\":{},\"lost\":{}}}}}", of.worker, of.lost)?;
         for (at, _, what) in events {
             match what {
                 What::Item(item) => write_item(picture, lane, &of.items[item], out)?,
@@ -110,17 +112,15 @@ fn write_item(picture: &Picture, lane: usize, item: &Item, out: &mut impl Write)
     if !is_instant {
         write!(out, ",\"dur\":{}", Micros(item.length))?;
     }
-    write!(out, ",\"cat\":\"{kind}\",\"name\":")?;
-    write_text(out, site.map_or(kind, |site| &site.name))?;
-    write!(out, ",\"args\":{{")?;
+    let name = Quoted(site.map_or(kind, |site| &site.name));
+    write!(out, ",\"cat\":\"{kind}\",\"name\":{name},\"args\":{{")?;
     let mut comma = "";
     if item.task != 0 {
         write!(out, "\"task\":{}", item.task)?;
         comma = ",";
     }
     if let Some(site) = site {
-        write!(out, "{comma}\"site\":")?;
-        write_text(out, &site.place)?;
+        write!(out, "{comma}\"site\":{}", Quoted(&site.place))?;
         comma = ",";
     }
     if item.amount != 0 {
