@@ -10,7 +10,7 @@ use super::builder::TaskPoolBuilder;
 use super::kinds::Kinds;
 use super::scope::{self, Scope};
 use super::thread_executor::{OWN, ThreadExecutor};
-use crate::local_executor::LocalExecutor;
+use crate::host;
 
 /// Runs tasks on threads of its own.
 ///
@@ -275,28 +275,10 @@ impl TaskPool {
         boxing_large!(|future| terrace_thread::spawn_local(future))
     }
 
-    /// Calls `f` with the calling thread's executor, on which [`spawn_local`](Self::spawn_local) puts its tasks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use terrace_tasks::TaskPool;
-    /// let pool = TaskPool::new();
-    /// let task = pool.spawn_local(async { "done" });
-    /// pool.with_local_executor(|executor| while executor.try_tick() {});
-    /// assert!(task.is_finished());
-    /// ```
-    pub fn with_local_executor<F, R>(&self, f: F) -> R
-    where
-        F: FnOnce(&LocalExecutor<'_>) -> R,
-    {
-        LocalExecutor::with(f)
-    }
-
     /// Polls a task of the calling thread and, if the pool has no threads, one of the pool. False if there was neither. It leaves pinned
     /// children to the waits of their scopes: the caller may be one of them, and hold a lock that the next one wants.
     pub(crate) fn tick_on_this_thread(&self) -> bool {
-        let own = LocalExecutor::with(|executor| executor.try_tick());
+        let own = host::with_local_executor(|executor| executor.try_tick());
         let shared = self.thread_num() == 0 && self.executor.try_tick();
         own || shared
     }

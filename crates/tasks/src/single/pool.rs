@@ -9,7 +9,6 @@ use super::builder::TaskPoolBuilder;
 use super::scope::{self, Scope};
 use super::thread_executor::ThreadExecutor;
 use crate::host;
-use crate::local_executor::LocalExecutor;
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
 const POLLS_PER_SPAWN: usize = 1_000;
@@ -158,21 +157,6 @@ impl TaskPool {
         T: 'static,
     {
         boxing_large!(|future| self.spawn_and_poll(future))
-    }
-
-    /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use terrace_tasks::TaskPool;
-    /// TaskPool::new().with_local_executor(|executor| while executor.try_tick() {});
-    /// ```
-    pub fn with_local_executor<F, R>(&self, f: F) -> R
-    where
-        F: FnOnce(&LocalExecutor<'_>) -> R,
-    {
-        LocalExecutor::with(f)
     }
 
     /// Polls a task of the calling thread, if one can go on.
