@@ -2,7 +2,7 @@
 #![cfg(terrace_loom)]
 
 use terrace_sync::{Arc, model, thread};
-use terrace_trace::timeline::ring::{Record, Ring};
+use terrace_trace::ring::{Record, Ring};
 
 /// The record with this number. Its words tell whether they belong together.
 fn record(number: u64) -> Record {

@@ -31,6 +31,8 @@ mod planted;
 mod process;
 mod progress;
 mod prove;
+#[path = "../../crates/trace/src/quoted.rs"]
+mod quoted;
 mod report;
 mod sanitizer;
 mod scale;

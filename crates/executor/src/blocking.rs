@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 
+use terrace_local::boxing_large;
 use terrace_local::task::{CoreRef, Runnable, Task};
 use terrace_trace::{Span, inside};
 
@@ -10,7 +11,6 @@ use crate::parts::current::Current;
 use crate::pool::frames::run_task;
 use crate::pool::schedule::{Cause, CoreOf, Kind};
 use crate::pool::shared::Shared;
-use crate::pool::spawn::by_size;
 use crate::spawner::Spawner;
 
 /// Closures that run on threads of the `blocking` crate. They are never pending, so they do not register.
@@ -42,7 +42,7 @@ fn spawn_blocking<T: Send + 'static>(
 ) -> Task<T> {
     let core = || CoreRef::Shared(CoreOf::<OnBlocking>::counted(pool.arc()));
     let future = async move { f() };
-    let (runnable, task) = by_size!(future => {
+    let (runnable, task) = boxing_large!(|future| {
         // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
         unsafe { pool.make(core(), future) }
     });

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::Spawn;
 use terrace_local::task::{CoreRef, Task};
+use terrace_local::{Spawn, boxing_large};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
@@ -14,7 +14,7 @@ use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::injector::Lane;
 use crate::pool::runner::reference;
 use crate::pool::shared::Shared;
-use crate::pool::spawn::{by_size, spawn_on};
+use crate::pool::spawn::spawn_on;
 use crate::run::driver;
 use crate::run::owner::Pool;
 use crate::spawner::Spawner;
@@ -246,7 +246,7 @@ impl<'a> Executor<'a> {
     /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
             // before `'a` ends, in its own drop.
             unsafe { self.shared().spawn_task(self.core(), future) }
@@ -286,7 +286,7 @@ impl<'a> Executor<'a> {
         &self,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
             // before `'a` ends, in its own drop.
             unsafe { self.shared().spawn_eager(|| self.core(), future) }
@@ -314,7 +314,7 @@ impl<'a> Executor<'a> {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        by_size!(future => match lane {
+        boxing_large!(|future| match lane {
             Lane::Normal => self.spawn(future),
             // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
             // before `'a` ends, in its own drop.

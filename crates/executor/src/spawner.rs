@@ -12,6 +12,7 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use terrace_local::boxing_large;
 use terrace_local::task::{CoreRef, Task};
 use terrace_sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::pool::frames::with_pool;
 use crate::pool::runner::{is_inside, reference};
 use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;
-use crate::pool::spawn::{by_size, spawn_on};
+use crate::pool::spawn::spawn_on;
 
 /// Spawns tasks onto an executor, from any thread and any task. [`Executor::spawner`](crate::Executor::spawner) and
 /// [`Current::spawner`] make it.
@@ -104,7 +105,7 @@ impl Spawner {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        let (runnable, task) = by_size!(future => {
+        let (runnable, task) = boxing_large!(|future| {
             let core = CoreRef::Shared(reference(&self.pool));
             // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
             unsafe { self.pool.make(core, future) }
@@ -138,7 +139,7 @@ impl Spawner {
             return self.spawn(future);
         }
         let core = || CoreRef::Shared(reference(&self.pool));
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: future and output are Send and 'static, and the core is that of this pool.
             unsafe { self.pool.spawn_eager(core, future) }
         })
@@ -161,7 +162,7 @@ impl Spawner {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        by_size!(future => match lane {
+        boxing_large!(|future| match lane {
             Lane::Normal => self.spawn(future),
             // SAFETY: future and output are Send and 'static.
             Lane::High | Lane::Background => unsafe { spawn_on(&self.pool, lane, future) },

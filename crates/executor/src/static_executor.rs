@@ -4,14 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 
-use terrace_local::Spawn;
 use terrace_local::task::{CoreRef, Task};
+use terrace_local::{Spawn, boxing_large};
 
 use crate::executor::Executor;
 use crate::foreign::StaticScheduler;
 use crate::parts::injector::Lane;
 use crate::pool::schedule::{CoreOf, Unregistered};
-use crate::pool::spawn::by_size;
 
 /// An executor that lives as long as the program: [`spawn`](Self::spawn) counts no references and keeps no
 /// list of tasks.
@@ -134,7 +133,7 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: the future is 'static.
             unsafe { self.spawn_scoped(future) }
         })
@@ -162,7 +161,7 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: future and output are Send; what they borrow is the caller's promise.
             unsafe { self.shared().spawn_task(self.core(), future) }
         })
@@ -182,7 +181,7 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: future and output are Send and 'static.
             unsafe { self.shared().spawn_eager(|| self.core(), future) }
         })
@@ -210,7 +209,7 @@ impl StaticExecutor {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        by_size!(future => match lane {
+        boxing_large!(|future| match lane {
             Lane::Normal => self.spawn(future),
             Lane::High | Lane::Background => self.0.spawn_on(lane, future),
         })

@@ -7,10 +7,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::task::Poll;
 
-use terrace_local::OnOwner;
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::wait_list::{WaitList, Waiter};
+use terrace_local::{OnOwner, boxing_large};
 use terrace_queue::Injector;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,6 @@ use terrace_sync::unmodelled::Weak;
 use terrace_thread::{Notify, ThreadId};
 
 use crate::pool::frames::run_task;
-use crate::pool::spawn::by_size;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
 /// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.
@@ -184,7 +183,7 @@ impl<'t> ThreadExecutor<'t> {
     /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
-        by_size!(future => {
+        boxing_large!(|future| {
             // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
             unsafe { self.queue.spawn_erased(future) }
         })

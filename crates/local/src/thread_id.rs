@@ -4,7 +4,7 @@
 #[cfg(feature = "std")]
 use terrace_sync::atomic::{AtomicU64, Ordering};
 #[cfg(feature = "std")]
-use terrace_sync::thread::LastingNumber;
+use terrace_sync::thread::lasting;
 
 /// The number of a thread; never 0.
 #[cfg(feature = "std")]
@@ -29,7 +29,7 @@ pub type ThreadNumber = usize;
 #[inline]
 #[must_use]
 pub fn thread_id() -> ThreadNumber {
-    let id = LastingNumber.get();
+    let id = lasting::get();
     if id != 0 { id } else { new_thread_id() }
 }
 
@@ -42,7 +42,7 @@ fn new_thread_id() -> u64 {
 
     // Ordering: Relaxed. Nothing but the number follows from it.
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-    LastingNumber.set(id);
+    lasting::set(id);
     id
 }
 

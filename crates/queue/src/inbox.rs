@@ -7,7 +7,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::{self, NonNull};
 
 use terrace_sync::atomic::{AtomicPtr, Ordering};
-use terrace_sync::{CachePadded, const_fn, weakened};
+use terrace_sync::{CachePadded, const_fn, ordering, weakened};
 
 use crate::links::Links;
 
@@ -100,11 +100,7 @@ impl<L: Links> Inbox<L> {
         let mut before = self.last.load(Ordering::Relaxed);
         // Ordering: Release, pairs with the Acquire in `take`: a taker that sees the pointer sees the item and its
         // link.
-        let release = if weakened!("queue-inbox-push-relaxed") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
+        let release = ordering!("queue-inbox-push-relaxed", Release);
         loop {
             if weakened!("queue-inbox-push-unchecked") {
                 before = self.last.load(Ordering::Relaxed);
@@ -147,11 +143,7 @@ impl<L: Links> Inbox<L> {
     /// ```
     #[inline]
     pub fn take(&self) -> Taken<L> {
-        let acquire = if weakened!("queue-inbox-take-relaxed") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
+        let acquire = ordering!("queue-inbox-take-relaxed", Acquire);
         // Ordering: Acquire, pairs with the Release of every push since the last swap. Each push is a
         // read-modify-write, so the last one continues the release sequences of the others.
         let mut at = self.last.swap(ptr::null_mut(), acquire);

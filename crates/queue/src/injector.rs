@@ -1,12 +1,24 @@
 //! [`Injector`]: the shared queue.
+//!
+//! A chain of [`Segment`]s, each a ring of slots that is twice as long as the one before. Pushes go to the last one, pops come
+//! from the first one that is not used up. Most of the time both are the same: its slots are used again and again, and nothing is
+//! allocated. A pusher that finds the last segment full closes it and appends a longer one. A closed segment takes no push, so the
+//! order of the items is that of the segments. A popper that finds a segment closed and empty goes on to the next.
+//! No segment is freed before the queue is dropped, so no thread needs protection for a pointer that it holds. DESIGN.md has the steps.
 
+mod segment;
+
+use alloc::boxed::Box;
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::ptr::{self, NonNull};
 
+use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::const_fn;
 
+use self::segment::{FIRST, Pause, Popped, Segment};
 use crate::ring::Owner;
 use crate::spill::Spill;
-use crate::store::Store;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
@@ -18,7 +30,8 @@ use crate::store::Store;
 /// the middle of a pop from the same slot. They spin, and then yield the processor. So an injector is not for interrupts, signal handlers,
 /// or threads of different real-time priorities on one processor.
 ///
-/// Algorithm: a chain of rings, as in LCRQ (Morrison and Afek, 2013), each of them Vyukov's bounded queue.
+/// Algorithm: a chain of closable rings, as in LCRQ (Morrison and Afek, "Fast Concurrent Queues for x86 Processors", 2013), each of them
+/// Vyukov's bounded queue with a stamp in each slot.
 ///
 /// The caller wakes a worker for the items that it pushes.
 ///
@@ -32,7 +45,7 @@ use crate::store::Store;
 /// assert_eq!(injector.pop(), Some(1));
 /// ```
 pub struct Injector<T> {
-    store: Store<T>,
+    ends: Ends<T>,
 }
 
 impl<T> Injector<T> {
@@ -49,7 +62,8 @@ impl<T> Injector<T> {
         /// assert_eq!(INJECTOR.pop(), Some(1));
         /// ```
         pub const fn new() -> Self {
-            Self { store: Store::new() }
+            let (head, tail) = (AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
+            Self { ends: Ends { head, tail } }
         }
     }
 
@@ -71,7 +85,15 @@ impl<T> Injector<T> {
     /// ```
     #[inline]
     pub fn push(&self, item: T) {
-        self.store.push(item);
+        // Ordering: Acquire, pairs with the Release with which the pointer was stored: the segment is initialised, and `head` is set.
+        let mut last = self.ends.tail.load(Ordering::Acquire);
+        if last.is_null() {
+            last = self.first();
+        }
+        // SAFETY: the pointer is a segment, and segments live as long as the queue.
+        if let Err(item) = unsafe { &*last }.push(item) {
+            self.push_behind(last, item);
+        }
     }
 
     /// Appends items; other pushes may come between them.
@@ -87,7 +109,7 @@ impl<T> Injector<T> {
     /// assert!(std::iter::from_fn(|| injector.pop()).eq("abc".chars()));
     /// ```
     pub fn push_batch(&self, items: impl Iterator<Item = T>) {
-        items.for_each(|item| self.store.push(item));
+        items.for_each(|item| self.push(item));
     }
 
     /// Takes the first item.
@@ -106,7 +128,10 @@ impl<T> Injector<T> {
         if self.is_empty() {
             return None;
         }
-        self.store.pop()
+        self.ends.pop_or(|pause| {
+            pause.wait();
+            true
+        })
     }
 
     /// Takes up to `max` items: returns the first and puts the others into `dst`, as far as it has room.
@@ -154,7 +179,7 @@ impl<T> Injector<T> {
         let mut others = 0;
         for _ in 0..(max - 1).min(batch.room()) {
             // The thread holds items that no other thread sees: it does not wait for one more.
-            let Some(item) = self.store.try_pop() else {
+            let Some(item) = self.ends.pop_or(|_| false) else {
                 break;
             };
             batch.push(item);
@@ -178,7 +203,15 @@ impl<T> Injector<T> {
     /// ```
     #[inline]
     pub fn len_hint(&self) -> usize {
-        self.store.len()
+        let mut length = 0;
+        let mut next = self.ends.front();
+        while let Some(segment) = next {
+            // SAFETY: the pointer is a segment, and segments live as long as the queue.
+            let segment = unsafe { segment.as_ref() };
+            length += segment.len();
+            next = segment.next();
+        }
+        length
     }
 
     /// Whether there is no item, as a hint: four loads. After the fences of the parking protocol it does not miss an
@@ -194,7 +227,54 @@ impl<T> Injector<T> {
     /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.store.is_empty()
+        let Some(front) = self.ends.front() else {
+            return true;
+        };
+        // SAFETY: the pointer is a segment, and segments live as long as the queue.
+        let front = unsafe { front.as_ref() };
+        // A pusher appends a segment before it pushes there.
+        front.is_empty() && (front.next().is_none() || self.len_hint() == 0)
+    }
+
+    /// As [`push`](Self::push), where the segment `closed` is.
+    #[cold]
+    fn push_behind(&self, mut closed: *mut Segment<T>, mut item: T) {
+        loop {
+            let next = self.behind(closed);
+            // SAFETY: the pointer is a segment, and segments live as long as the queue.
+            match unsafe { &*next }.push(item) {
+                Ok(()) => return,
+                Err(back) => (closed, item) = (next, back),
+            }
+        }
+    }
+
+    /// The first segment of all, made by the caller or by another thread. Both pointers are set.
+    #[cold]
+    fn first(&self) -> *mut Segment<T> {
+        let segment = install(&self.ends.head, || Segment::new(FIRST, ptr::null_mut()));
+        // Ordering: Release, so that a pusher that reads the pointer also sees `head` set. A failure means that it is set already.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .ends
+            .tail
+            .compare_exchange(ptr::null_mut(), segment, success, failure);
+        segment
+    }
+
+    /// The segment behind one that is closed, appended if there is none. `tail` is past the closed one.
+    fn behind(&self, closed: *mut Segment<T>) -> *mut Segment<T> {
+        // SAFETY: the pointer is a segment, and segments live as long as the queue.
+        let before = unsafe { &*closed };
+        let next = install(&before.next, || Segment::new(before.capacity() * 2, closed));
+        // Ordering: Release, as in `first`. A failure means that another pusher has moved it, or that it is still before `closed`: then the
+        // pusher that moves it to `closed` finds that one closed, and moves it on.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .ends
+            .tail
+            .compare_exchange(closed, next, success, failure);
+        next
     }
 }
 
@@ -215,5 +295,106 @@ impl<T> fmt::Debug for Injector<T> {
         f.debug_struct("Injector")
             .field("len_hint", &self.len_hint())
             .finish()
+    }
+}
+
+/// The first and the last segment of a queue, which owns them and those between.
+struct Ends<T> {
+    /// The first segment that may have items; null before the first push. Every pusher sees it set before it pushes.
+    head: AtomicPtr<Segment<T>>,
+    /// A segment to push to, unless it is closed; null, at the latest, until a first push returns.
+    tail: AtomicPtr<Segment<T>>,
+}
+
+// SAFETY: items move between threads, hence `T: Send`; a `&Ends` gives no access to an item in place. The threads share the segments
+// behind the pointers: their atomics, and their slots as the stamps hand them over. The rest of a segment does not change, and
+// all segments live as long as the queue.
+unsafe impl<T: Send> Sync for Ends<T> {}
+// SAFETY: the queue owns its segments; as for `Sync`.
+unsafe impl<T: Send> Send for Ends<T> {}
+
+// A panic of an item's code leaves no operation half done: none of that code runs inside.
+impl<T> UnwindSafe for Ends<T> {}
+impl<T> RefUnwindSafe for Ends<T> {}
+
+impl<T> Ends<T> {
+    /// Takes the first item. Asks `waits` whether to try again where a pusher has not filled the first position yet.
+    #[inline]
+    fn pop_or(&self, waits: impl Fn(&mut Pause) -> bool) -> Option<T> {
+        let mut front = self.front()?;
+        let mut pause = Pause::new();
+        loop {
+            // SAFETY: the pointer is a segment, and segments live as long as the queue.
+            match unsafe { front.as_ref() }.pop() {
+                Popped::Item(item) => return Some(item),
+                Popped::Claimed if waits(&mut pause) => {}
+                Popped::Empty | Popped::Claimed => return None,
+                Popped::UsedUp => front = self.front_behind(front)?,
+            }
+        }
+    }
+
+    /// The segment behind one that is used up, if there is one. `head` is past the latter.
+    #[cold]
+    fn front_behind(&self, used_up: NonNull<Segment<T>>) -> Option<NonNull<Segment<T>>> {
+        // SAFETY: the pointer is a segment, and segments live as long as the queue.
+        let next = unsafe { used_up.as_ref() }.next()?;
+        // Ordering: Release, so that a popper that reads the pointer sees the segment initialised: this thread has acquired it. A
+        // failure means that another popper has moved it.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .head
+            .compare_exchange(used_up.as_ptr(), next.as_ptr(), success, failure);
+        Some(next)
+    }
+
+    #[inline]
+    fn front(&self) -> Option<NonNull<Segment<T>>> {
+        // Ordering: Acquire, pairs with the Release with which the pointer was stored: the segment is initialised.
+        NonNull::new(self.head.load(Ordering::Acquire))
+    }
+}
+
+/// The segment that `place` points to. If it is null, the caller makes one, and one of those that do so at the same time wins.
+fn install<T>(
+    place: &AtomicPtr<Segment<T>>,
+    new: impl FnOnce() -> Box<Segment<T>>,
+) -> *mut Segment<T> {
+    // Ordering: Acquire, here and where the exchange fails; it pairs with the Release of the exchange.
+    let segment = place.load(Ordering::Acquire);
+    if !segment.is_null() {
+        return segment;
+    }
+    let new = Box::into_raw(new());
+    let (success, failure) = (Ordering::Release, Ordering::Acquire);
+    match place.compare_exchange(ptr::null_mut(), new, success, failure) {
+        Ok(_) => new,
+        Err(other) => {
+            // SAFETY: the pointer came from a box, and no other thread has seen it.
+            drop(unsafe { Box::from_raw(new) });
+            other
+        }
+    }
+}
+
+impl<T> Drop for Ends<T> {
+    fn drop(&mut self) {
+        // No code of an item's destructor finds the queue, so a panic of one leaks the items behind it and nothing else.
+        struct Chain<T>(*mut Segment<T>);
+        impl<T> Drop for Chain<T> {
+            fn drop(&mut self) {
+                while !self.0.is_null() {
+                    // SAFETY: the pointer came from a box in `install`, and each segment is in the chain once.
+                    let segment = unsafe { Box::from_raw(self.0) };
+                    self.0 = segment.before;
+                }
+            }
+        }
+        // Ordering: Relaxed, all of it: `&mut self` excludes all other threads. At rest `tail` is the last segment: each pusher that
+        // moved it to one, and found that closed, moved it on.
+        let _chain = Chain(self.tail.load(Ordering::Relaxed));
+        while let Some(item) = self.pop_or(|_| false) {
+            drop(item);
+        }
     }
 }

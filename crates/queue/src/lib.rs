@@ -20,8 +20,6 @@ mod run_queue;
 mod slot_table;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod spill;
-#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
-mod store;
 #[cfg(doctest)]
 mod types;
 

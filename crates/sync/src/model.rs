@@ -1,6 +1,9 @@
 //! [`model`]: one entry point for a model body under every backend.
 
 #[cfg(terrace_loom)]
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+#[cfg(terrace_loom)]
 use crate::tally;
 
 /// Bytes of a modelled thread's stack; frames of a debug build are large.
@@ -24,15 +27,9 @@ fn env_or(name: &str, default: usize) -> usize {
 /// how many schedules it tried, and the most threads in one.
 #[cfg(terrace_loom)]
 fn explore(body: impl Fn() + Send + Sync + 'static) {
-    static BODIES: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
-    let number = {
-        let mut bodies = BODIES
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let number = *bodies;
-        *bodies += 1;
-        number
-    };
+    static BODIES: AtomicUsize = AtomicUsize::new(0);
+    // Ordering: Relaxed, a mere counter.
+    let number = BODIES.fetch_add(1, Ordering::Relaxed);
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(env_or("TERRACE_LOOM_PREEMPTIONS", 2));
     builder.max_branches = env_or("LOOM_MAX_BRANCHES", 10_000);

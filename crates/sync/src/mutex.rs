@@ -4,10 +4,17 @@ use crate::count;
 
 #[cfg(terrace_shuttle)]
 use shuttle::sync as backend;
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[cfg(not(terrace_shuttle))]
 use std::sync as backend;
 
-#[cfg(not(terrace_loom))]
+#[cfg_attr(
+    terrace_loom,
+    expect(
+        dead_code,
+        unreachable_pub,
+        reason = "under loom it is what the modelled one is built of"
+    )
+)]
 mod plain {
     use super::{backend, count};
     use std::sync::{PoisonError, TryLockError};
@@ -78,14 +85,15 @@ mod plain {
 /// the wakes are one step, too: one raw `unpark` for one raw `park`.
 #[cfg(terrace_loom)]
 mod modelled {
-    use super::count;
+    use super::plain;
     use crate::atomic::{AtomicBool, Ordering};
     use core::ops::{Deref, DerefMut};
-    use std::sync::PoisonError;
     use std::vec::Vec;
 
+    const HELD: &str = "the guard holds the lock until it is dropped";
+
     /// Threads blocked in `lock`.
-    type Waiting = std::sync::Mutex<Vec<loom::thread::Thread>>;
+    type Waiting = plain::Mutex<Vec<loom::thread::Thread>>;
 
     /// A mutex. A panic under the lock does not poison it.
     #[derive(Debug, Default)]
@@ -93,7 +101,7 @@ mod modelled {
         locked: AtomicBool,
         waiting: Waiting,
         /// Locked only by the thread that set `locked`, so never contended.
-        value: std::sync::Mutex<T>,
+        value: plain::Mutex<T>,
     }
 
     /// The lock, released on drop.
@@ -101,7 +109,7 @@ mod modelled {
     pub struct MutexGuard<'a, T> {
         locked: &'a AtomicBool,
         waiting: &'a Waiting,
-        value: Option<std::sync::MutexGuard<'a, T>>,
+        value: Option<plain::MutexGuard<'a, T>>,
     }
 
     impl<T> Mutex<T> {
@@ -110,7 +118,7 @@ mod modelled {
             Self {
                 locked: AtomicBool::new(false),
                 waiting: Waiting::default(),
-                value: std::sync::Mutex::new(value),
+                value: plain::Mutex::new(value),
             }
         }
 
@@ -121,10 +129,7 @@ mod modelled {
                 if let Some(guard) = self.try_lock() {
                     return guard;
                 }
-                self.waiting
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(loom::thread::current());
+                self.waiting.lock().push(loom::thread::current());
                 loom::thread::park();
             }
         }
@@ -132,7 +137,6 @@ mod modelled {
         /// Locks if that is possible at once.
         #[track_caller]
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-            count::lock();
             // Ordering: Acquire pairs with the Release store of the guard dropped last.
             let free =
                 self.locked
@@ -140,20 +144,18 @@ mod modelled {
             free.ok().map(|_| MutexGuard {
                 locked: &self.locked,
                 waiting: &self.waiting,
-                value: Some(self.value.lock().unwrap_or_else(PoisonError::into_inner)),
+                value: Some(self.value.lock()),
             })
         }
 
         /// The value, through an exclusive borrow.
         pub fn get_mut(&mut self) -> &mut T {
-            self.value.get_mut().unwrap_or_else(PoisonError::into_inner)
+            self.value.get_mut()
         }
 
         /// Consumes the mutex and returns the value.
         pub fn into_inner(self) -> T {
-            self.value
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner)
+            self.value.into_inner()
         }
     }
 
@@ -161,17 +163,13 @@ mod modelled {
         type Target = T;
 
         fn deref(&self) -> &T {
-            self.value
-                .as_ref()
-                .expect("the guard holds the lock until it is dropped")
+            self.value.as_ref().expect(HELD)
         }
     }
 
     impl<T> DerefMut for MutexGuard<'_, T> {
         fn deref_mut(&mut self) -> &mut T {
-            self.value
-                .as_mut()
-                .expect("the guard holds the lock until it is dropped")
+            self.value.as_mut().expect(HELD)
         }
     }
 
@@ -180,12 +178,7 @@ mod modelled {
             self.value = None;
             // Ordering: Release pairs with the Acquire of the next lock.
             self.locked.store(false, Ordering::Release);
-            for thread in self
-                .waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .drain(..)
-            {
+            for thread in self.waiting.lock().drain(..) {
                 thread.unpark();
             }
         }

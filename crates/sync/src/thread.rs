@@ -39,11 +39,8 @@ mod joins;
 pub use joins::can_join;
 
 #[cfg(feature = "std")]
-mod lasting;
-
-#[cfg(feature = "std")]
 #[doc(hidden)]
-pub use lasting::LastingNumber;
+pub mod lasting;
 
 #[cfg(feature = "std")]
 mod precise;

@@ -25,12 +25,6 @@ use terrace_sync::{heavy, weakened};
 pub struct Closed(AtomicBool);
 
 impl Closed {
-    /// Not set.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
     /// Whether it is set; a thread asks after it has queued an item and fenced.
     #[inline]
     pub fn is_set(&self) -> bool {

@@ -37,5 +37,5 @@ pub mod internal {
         Lent, Locals, bind_worker, has_tasks, has_work_for, inside_task, lend, make_way,
         replace_scope, tick_for,
     };
-    pub use crate::waking::{Sleeper, shares_processor, unbind_worker};
+    pub use crate::waking::{shares_processor, thread_waker, unbind_worker};
 }

@@ -5,13 +5,13 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 
 use terrace_local::task::Runnable;
-use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, Task, task};
+use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, Task, boxing_large};
 use terrace_queue::Injector;
 use terrace_sync::Arc;
 
 use crate::closed::Closed;
 use crate::notify::{Notify, NotifyRef};
-use crate::waking::{self, Waking};
+use crate::waking::{self, Waking, another};
 
 /// The part of a thread's core that it shares with its spawners.
 pub(crate) struct Pinned {
@@ -36,7 +36,7 @@ impl Pinned {
         let pinned = Arc::new(Self {
             core: Arc::clone(core),
             children: Injector::new(),
-            closed: Closed::new(),
+            closed: Closed::default(),
             spawner: executor.spawner(),
             waking,
         });
@@ -104,17 +104,6 @@ pub(crate) fn current() -> Arc<Pinned> {
     }
     // SAFETY: `OWNER` keeps a count until it resets the pointer.
     unsafe { another(pointer) }
-}
-
-/// One more handle.
-///
-/// # Safety
-/// The pointer came from `Arc::as_ptr`, and a count is kept during the call.
-pub(crate) unsafe fn another(pointer: *const Pinned) -> Arc<Pinned> {
-    // SAFETY: the caller's promise.
-    unsafe { Arc::increment_strong_count(pointer) };
-    // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
-    unsafe { Arc::from_raw(pointer) }
 }
 
 /// The core of a thread in a scope, for other threads. No reference is counted until one of them needs it.
@@ -372,17 +361,9 @@ pub fn inside_task() -> Option<u32> {
 /// ```
 #[cfg_attr(feature = "timeline", track_caller)]
 pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
-    if task::is_large(&future) {
-        return spawn_sized(task::boxed(future));
-    }
-    spawn_sized(future)
-}
-
-#[cfg_attr(feature = "timeline", track_caller)]
-fn spawn_sized<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
     let pinned = current();
     // SAFETY: `current` is the core that this thread made, and owns.
-    unsafe { OnOwner::assume(&*pinned.core) }.spawn(future)
+    boxing_large!(|future| unsafe { OnOwner::assume(&*pinned.core) }.spawn(future))
 }
 
 /// Calls `f` with the current thread's executor, the one that [`spawn_local`] and `ThreadSpawner`s spawn onto.

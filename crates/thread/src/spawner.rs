@@ -4,8 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::Task;
-use terrace_local::task;
+use terrace_local::task::{self, CoreRef};
+use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
 use crate::id::ThreadId;
@@ -96,10 +96,7 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.pinned.spawner.spawn(task::boxed(future));
-        }
-        self.pinned.spawner.spawn(future)
+        boxing_large!(|future| self.pinned.spawner.spawn(future))
     }
 
     /// As [`spawn`](Self::spawn). On the thread itself it polls the future once, before it returns, as
@@ -116,10 +113,7 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.pinned.spawner.spawn_eager(task::boxed(future));
-        }
-        self.pinned.spawner.spawn_eager(future)
+        boxing_large!(|future| self.pinned.spawner.spawn_eager(future))
     }
 
     /// As [`spawn_with`](Self::spawn_with). On the thread itself it calls `make`, and polls the future once, before it returns.
@@ -198,8 +192,12 @@ impl ThreadSpawner {
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn queue_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
-        // SAFETY: the caller's promise.
-        unsafe { self.pinned.queue_call(future) }
+        let core = CoreRef::Shared(Arc::clone(&self.pinned));
+        // SAFETY: future and output are `Send`, so the task may run and be dropped anywhere; or this thread made the future, and runs
+        // and drops it. What they borrow lives for as long (the caller's promise).
+        let (runnable, task) = unsafe { task::build(core, future) };
+        self.pinned.children.push(runnable);
+        task
     }
 
     /// Wakes the thread for the calls that were queued.

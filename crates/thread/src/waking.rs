@@ -1,6 +1,7 @@
 //! The current thread's [`Wakeup`]: made on first use, the same until the thread has ended.
 
 use std::cell::Cell;
+use std::task::{Wake, Waker};
 
 use terrace_park::Parker;
 use terrace_sync::unmodelled::Weak;
@@ -81,9 +82,14 @@ impl Waking {
             parker: OwnThread(parker),
         })
     }
+}
 
-    /// Wakes the thread where it sleeps, without its hook.
-    pub(crate) fn wake(&self) {
+impl Wake for Waking {
+    fn wake(self: Arc<Self>) {
+        self.wakeup.wake();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
         self.wakeup.wake();
     }
 }
@@ -103,6 +109,15 @@ pub(crate) fn current() -> Arc<Waking> {
     }
     // SAFETY: the pointer came from `Arc::as_ptr`, and `KEEPER` keeps a count until it resets the pointer, or `bind` has leaked one
     // until `unbind_worker` does so.
+    unsafe { another(pointer) }
+}
+
+/// One more handle.
+///
+/// # Safety
+/// The pointer came from `Arc::as_ptr`, and a count is kept during the call.
+pub(crate) unsafe fn another<T>(pointer: *const T) -> Arc<T> {
+    // SAFETY: the caller's promise.
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
     unsafe { Arc::from_raw(pointer) }
@@ -230,21 +245,10 @@ pub fn shares_processor() -> bool {
     waking.parker.0.shares_processor()
 }
 
-/// Wakes one thread where it sleeps, without its hook. It runs no users' code, so a caller may hold a lock.
-#[derive(Clone)]
-pub struct Sleeper(Arc<Waking>);
-
-impl Sleeper {
-    /// Of the current thread.
-    #[must_use]
-    pub fn current() -> Self {
-        Self(current())
-    }
-
-    /// Wakes it.
-    pub fn wake(&self) {
-        self.0.wake();
-    }
+/// A waker that wakes the current thread where it sleeps, without its hook. It runs no users' code, so a caller may hold a lock.
+#[must_use]
+pub fn thread_waker() -> Waker {
+    current().into()
 }
 
 /// From now on the current thread sleeps as a worker, and `notify` wakes it.

@@ -29,12 +29,17 @@ pub mod inspect;
 pub mod inspect;
 mod mark;
 #[cfg(feature = "std")]
+mod quoted;
+#[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod report;
+#[cfg(feature = "timeline")]
+#[doc(hidden)]
+pub mod ring;
 #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
 mod shards;
 mod span;
-#[cfg(feature = "timeline")]
+#[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 pub mod timeline;
 
 pub use counters::Counters;

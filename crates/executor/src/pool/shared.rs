@@ -94,7 +94,7 @@ impl Shared {
             // The watch starts spares, and does nothing else.
             alarm: Alarm::new(workers == 0 || !threads.config.spares),
             holders: Holders::default(),
-            closed: Closed::new(),
+            closed: Closed::default(),
             quiet: QuietWaiters::default(),
             external_waiters: ExternalWaiters::default(),
             threads,

@@ -12,6 +12,7 @@
 
 use std::future::Future;
 
+use terrace_local::boxing_large;
 use terrace_local::task::{self, CoreRef, First, Runnable, Schedule, Task};
 use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
@@ -25,20 +26,6 @@ use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::injector::{Lane, Parcel};
 use crate::tuned::SPAWN_BATCH;
-
-/// Evaluates `spawn`, in which a large `future` is in a box. A spawn function does this first, for the reason that `is_large` gives.
-macro_rules! by_size {
-    ($future:ident => $spawn:expr) => {
-        if terrace_local::task::is_large(&$future) {
-            let $future = terrace_local::task::boxed($future);
-            $spawn
-        } else {
-            $spawn
-        }
-    };
-}
-
-pub(crate) use by_size;
 
 impl Shared {
     /// Makes a task and queues it; the caller publishes it.
@@ -97,7 +84,7 @@ impl Shared {
         let mut batch = Batch::new(self);
         handles.extend(futures.into_iter().map(|future| {
             let _spawns = caller.spawns();
-            let (runnable, task) = by_size!(future => {
+            let (runnable, task) = boxing_large!(|future| {
                 // SAFETY: the caller promises the same of the future and of `core`.
                 unsafe { self.make(core(), future) }
             });

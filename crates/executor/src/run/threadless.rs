@@ -8,13 +8,13 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, heavy, weakened};
 use terrace_thread::Notify;
-use terrace_thread::internal::Sleeper;
+use terrace_thread::internal::thread_waker;
 
 use crate::parts::event::{EventListener, Listener};
 use crate::parts::scopes::Looking;
@@ -208,19 +208,6 @@ impl<'a> ThreadlessPools<'a> {
 /// Whether the pool has something that the current thread would run.
 fn has_work(pool: &Shared) -> bool {
     order::bystander_sight(pool, Looking::Awake) != Sight::Nothing
-}
-
-struct SleeperWaker(Sleeper);
-
-impl Wake for SleeperWaker {
-    fn wake(self: Arc<Self>) {
-        self.0.wake();
-    }
-}
-
-/// A waker that wakes the current thread, in any wait. Events call it under their lock: it runs no users' code.
-pub(super) fn thread_waker() -> Waker {
-    Arc::new(SleeperWaker(Sleeper::current())).into()
 }
 
 /// Whether a pool without workers notified a thread in its sleep.

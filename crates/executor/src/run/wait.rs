@@ -229,7 +229,7 @@ fn sleep_off_workers(
         terrace_trace::unpark();
     };
     stand_in::with_place(|place| match place {
-        Some(place) => place.sleep(ready, threadless::thread_waker, sleep),
+        Some(place) => place.sleep(ready, internal::thread_waker, sleep),
         // Work came in the last moment, or a pusher has announced it and not pushed it yet.
         None if ready() => yield_now(),
         None => sleep(),

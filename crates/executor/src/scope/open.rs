@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use terrace_local::task::{self, CoreRef, Runnable};
-use terrace_local::{Payload, thread_id};
+use terrace_local::{Payload, boxing_large, thread_id};
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
@@ -28,7 +28,6 @@ use crate::parts::waiters::Bomb;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames;
 use crate::pool::shared::Shared;
-use crate::pool::spawn::by_size;
 use crate::run::fork;
 use crate::run::threadless::Drives;
 use crate::run::wait::wait;
@@ -319,7 +318,7 @@ impl<'a> ScopeHandle<'a> {
     {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        let child = by_size!(future => {
+        let child = boxing_large!(|future| {
             // SAFETY: the caller's promise.
             unsafe { build(slot, future) }
         });

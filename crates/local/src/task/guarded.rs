@@ -34,7 +34,10 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
     Box::pin(future)
 }
 
-/// `$spawn`, an expression that moves `$future`; with the [box](boxed) of a [large](is_large) one.
+/// `$spawn`, an expression that moves `$future`; with the [box](boxed) of a [large](is_large) one. Not an API; for spawn functions of all
+/// layers.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! boxing_large {
     (|$future:ident| $spawn:expr) => {
         if $crate::task::is_large(&$future) {

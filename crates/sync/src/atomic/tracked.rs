@@ -16,45 +16,35 @@ use core::sync::atomic::Ordering;
 use super::weakened::{self, FAILURE, FIRST};
 use loom::sync::atomic as raw;
 
-#[derive(Debug)]
-struct Companion(raw::AtomicUsize);
-
-impl Companion {
-    #[track_caller]
-    fn new() -> Self {
-        Self(raw::AtomicUsize::new(0))
-    }
-
-    /// A scheduling point that depends on every other access to the same atomic.
-    #[track_caller]
-    fn touch(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
+/// A scheduling point that depends on every other access to the same atomic.
+#[track_caller]
+fn touch(companion: &raw::AtomicUsize) {
+    companion.fetch_add(1, Ordering::Relaxed);
 }
 
 macro_rules! tracked {
     ($name:ident $(<$generic:ident>)?, $value:ty: $($op:ident)*) => {
         #[derive(Debug)]
         pub(super) struct $name $(<$generic>)? {
-            companion: Companion,
+            companion: raw::AtomicUsize,
             value: raw::$name $(<$generic>)?,
         }
 
         impl $(<$generic>)? $name $(<$generic>)? {
             #[track_caller]
             pub(super) fn new(value: $value) -> Self {
-                Self { companion: Companion::new(), value: raw::$name::new(value) }
+                Self { companion: raw::AtomicUsize::new(0), value: raw::$name::new(value) }
             }
 
             #[track_caller]
             pub(super) fn load(&self, order: Ordering) -> $value {
-                self.companion.touch();
+                touch(&self.companion);
                 self.value.load(weakened::order(FIRST, order))
             }
 
             #[track_caller]
             pub(super) fn store(&self, value: $value, order: Ordering) {
-                self.companion.touch();
+                touch(&self.companion);
                 self.value.store(value, weakened::order(FIRST, order));
             }
 
@@ -66,7 +56,7 @@ macro_rules! tracked {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                self.companion.touch();
+                touch(&self.companion);
                 let success = weakened::order(FIRST, success);
                 let failure = weakened::order(FAILURE, failure);
                 self.value.compare_exchange(current, new, success, failure)
@@ -91,7 +81,7 @@ macro_rules! tracked {
             $(
                 #[track_caller]
                 pub(super) fn $op(&self, value: $value, order: Ordering) -> $value {
-                    self.companion.touch();
+                    touch(&self.companion);
                     self.value.$op(value, weakened::order(FIRST, order))
                 }
             )*

@@ -7,23 +7,17 @@ use crate::atomic::{Ordering, fence};
 const CHECKED: bool = cfg!(any(terrace_loom, terrace_shuttle, terrace_tsan, miri));
 
 /// A pair of fences.
-pub(super) struct Pair {
-    kind: FenceKind,
-}
+pub(super) struct Pair(FenceKind);
 
 /// The pair behind sleeping and waking.
-pub(super) static SLEEP: Pair = Pair {
-    kind: FenceKind::Symmetric,
-};
+pub(super) static SLEEP: Pair = Pair(FenceKind::Symmetric);
 
 /// The pair of owners of deques and thieves.
-pub(super) static STEAL: Pair = Pair {
-    kind: if CHECKED {
-        FenceKind::Asymmetric
-    } else {
-        FenceKind::Symmetric
-    },
-};
+pub(super) static STEAL: Pair = Pair(if CHECKED {
+    FenceKind::Asymmetric
+} else {
+    FenceKind::Symmetric
+});
 
 impl Pair {
     #[inline(always)]
@@ -48,7 +42,7 @@ impl Pair {
     }
 
     pub(super) fn choose(&self) -> FenceKind {
-        self.kind
+        self.0
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`LastingNumber`]: a number of each thread that stays to the thread's last moment, whatever destructors of its thread-locals run.
+//! A number of each thread, 0 before it is set, that stays to the thread's last moment, whatever destructors of its thread-locals run.
 //!
 //! | target                                        | where it is kept                                                      |
 //! |-----------------------------------------------|-----------------------------------------------------------------------|
@@ -9,10 +9,6 @@
 //!
 //! On the targets in the middle, `std` frees a thread-local without a destructor at the end of its thread, in any order with others, and
 //! a later access makes a new one. The system's slots hold a number of a pointer's size, so no memory is left behind.
-
-/// The number of the calling thread, 0 before it is set. There is one for the whole program.
-#[derive(Clone, Copy, Debug)]
-pub struct LastingNumber;
 
 by_thread_locals! {
     keyed {
@@ -25,16 +21,4 @@ by_thread_locals! {
     }
 }
 
-impl LastingNumber {
-    /// The calling thread's number.
-    #[inline(always)]
-    #[must_use]
-    pub fn get(self) -> u64 {
-        slot::get()
-    }
-
-    /// Sets it.
-    pub fn set(self, number: u64) {
-        slot::set(number);
-    }
-}
+pub use slot::{get, set};

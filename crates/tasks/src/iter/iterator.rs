@@ -1,6 +1,6 @@
 //! The trait [`ParallelIterator`], and the one way in which it meets a pool: a task for each batch.
 
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::cmp::Ordering;
 use core::convert::identity;
 use core::iter::{Product, Sum};
@@ -77,9 +77,7 @@ where
 
     /// The number of items.
     fn count(self, pool: &TaskPool) -> usize {
-        map_batches(self, pool, |batch: BatchIter| batch.count())
-            .into_iter()
-            .sum()
+        map_batches(self, pool, |batch: BatchIter| batch.count()).sum()
     }
 
     /// The last item. Runs on the calling thread, where it goes through every batch.
@@ -193,7 +191,6 @@ where
         BatchIter::Item: Send + 'static,
     {
         map_batches(self, pool, |batch: BatchIter| batch.collect::<Vec<_>>())
-            .into_iter()
             .flatten()
             .collect()
     }
@@ -221,7 +218,7 @@ where
         F: FnMut(C, BatchIter::Item) -> C + Send + Sync + Clone,
         C: Clone + Send + Sync + 'static,
     {
-        map_batches(self, pool, |batch: BatchIter| batch.fold(init, f))
+        map_batches(self, pool, |batch: BatchIter| batch.fold(init, f)).collect()
     }
 
     /// Is `f` true of every item? Every batch is looked at, even after an answer is known.
@@ -229,9 +226,7 @@ where
     where
         F: FnMut(BatchIter::Item) -> bool + Send + Sync + Clone,
     {
-        map_batches(self, pool, |mut batch: BatchIter| batch.all(f))
-            .into_iter()
-            .all(identity)
+        map_batches(self, pool, |mut batch: BatchIter| batch.all(f)).all(identity)
     }
 
     /// Is `f` true of any item? Every batch is looked at, even after an answer is known.
@@ -239,9 +234,7 @@ where
     where
         F: FnMut(BatchIter::Item) -> bool + Send + Sync + Clone,
     {
-        map_batches(self, pool, |mut batch: BatchIter| batch.any(f))
-            .into_iter()
-            .any(identity)
+        map_batches(self, pool, |mut batch: BatchIter| batch.any(f)).any(identity)
     }
 
     /// The index of the first item of which `f` is true. Goes through every item, as the lengths of the batches
@@ -271,7 +264,6 @@ where
         BatchIter::Item: Ord + Send + 'static,
     {
         map_batches(self, pool, |batch: BatchIter| batch.max())
-            .into_iter()
             .flatten()
             .max()
     }
@@ -282,7 +274,6 @@ where
         BatchIter::Item: Ord + Send + 'static,
     {
         map_batches(self, pool, |batch: BatchIter| batch.min())
-            .into_iter()
             .flatten()
             .min()
     }
@@ -296,7 +287,6 @@ where
     {
         let of_batch = f.clone();
         map_batches(self, pool, |batch: BatchIter| batch.max_by_key(of_batch))
-            .into_iter()
             .flatten()
             .max_by_key(f)
     }
@@ -309,7 +299,6 @@ where
     {
         let of_batch = f.clone();
         map_batches(self, pool, |batch: BatchIter| batch.max_by(of_batch))
-            .into_iter()
             .flatten()
             .max_by(f)
     }
@@ -323,7 +312,6 @@ where
     {
         let of_batch = f.clone();
         map_batches(self, pool, |batch: BatchIter| batch.min_by_key(of_batch))
-            .into_iter()
             .flatten()
             .min_by_key(f)
     }
@@ -336,7 +324,6 @@ where
     {
         let of_batch = f.clone();
         map_batches(self, pool, |batch: BatchIter| batch.min_by(of_batch))
-            .into_iter()
             .flatten()
             .min_by(f)
     }
@@ -376,9 +363,7 @@ where
         S: Sum<BatchIter::Item> + Send + 'static,
         R: Sum<S>,
     {
-        map_batches(self, pool, |batch: BatchIter| batch.sum::<S>())
-            .into_iter()
-            .sum()
+        map_batches(self, pool, |batch: BatchIter| batch.sum::<S>()).sum()
     }
 
     /// The product `R` of the products `S` of the batches.
@@ -387,16 +372,14 @@ where
         S: Product<BatchIter::Item> + Send + 'static,
         R: Product<S>,
     {
-        map_batches(self, pool, |batch: BatchIter| batch.product::<S>())
-            .into_iter()
-            .product()
+        map_batches(self, pool, |batch: BatchIter| batch.product::<S>()).product()
     }
 }
 
 /// Runs `work` on every batch, a task each, and gives the results in the order of the batches.
 ///
 /// The caller takes all batches from `iter`; the pool's tasks share out only the work on them.
-fn map_batches<B, P, W, R>(mut iter: P, pool: &TaskPool, work: W) -> Vec<R>
+fn map_batches<B, P, W, R>(mut iter: P, pool: &TaskPool, work: W) -> vec::IntoIter<R>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
@@ -409,4 +392,5 @@ where
             scope.spawn(async move { work(batch) });
         }
     })
+    .into_iter()
 }

@@ -1,11 +1,6 @@
 //! The builder of pools with threads.
 
-use std::fmt;
-
-use terrace_sync::Arc;
-
-/// A function that a pool's threads call when they start or end.
-pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
+use terrace_executor::{Builder, Executor};
 
 /// Makes a [`TaskPool`](crate::TaskPool).
 ///
@@ -17,14 +12,20 @@ pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 /// assert_eq!(pool.thread_num(), 2);
 /// ```
 #[doc(alias = "ThreadPoolBuilder")]
-#[derive(Default)]
+#[derive(Debug)]
 #[must_use = "a builder starts no thread until it is built"]
 pub struct TaskPoolBuilder {
-    pub(super) num_threads: Option<usize>,
-    pub(super) stack_size: Option<usize>,
-    pub(super) thread_name: Option<String>,
-    pub(super) on_thread_spawn: Option<Hook>,
-    pub(super) on_thread_destroy: Option<Hook>,
+    pub(super) executor: Builder,
+    pub(super) thread_name: String,
+}
+
+impl Default for TaskPoolBuilder {
+    fn default() -> Self {
+        Self {
+            executor: Executor::builder(),
+            thread_name: "TaskPool".to_owned(),
+        }
+    }
 }
 
 impl TaskPoolBuilder {
@@ -52,14 +53,14 @@ impl TaskPoolBuilder {
     /// ```
     #[doc(alias = "worker_threads")]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = Some(num_threads);
+        self.executor = self.executor.workers(num_threads);
         self
     }
 
     /// The size of each thread's stack in bytes; the standard library's default if not set.
     #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.executor = self.executor.stack_size(stack_size);
         self
     }
 
@@ -75,7 +76,7 @@ impl TaskPoolBuilder {
     /// assert_eq!(block_on(name).as_deref(), Some("Physics (0)"));
     /// ```
     pub fn thread_name(mut self, thread_name: String) -> Self {
-        self.thread_name = Some(thread_name);
+        self.thread_name = thread_name;
         self
     }
 
@@ -101,7 +102,7 @@ impl TaskPoolBuilder {
     /// ```
     #[doc(alias("start_handler", "on_thread_start"))]
     pub fn on_thread_spawn(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_spawn = Some(Arc::new(f));
+        self.executor = self.executor.on_thread_start(f);
         self
     }
 
@@ -110,20 +111,7 @@ impl TaskPoolBuilder {
     /// [`on_thread_spawn`](Self::on_thread_spawn) has an example of both.
     #[doc(alias("exit_handler", "on_thread_stop"))]
     pub fn on_thread_destroy(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_destroy = Some(Arc::new(f));
+        self.executor = self.executor.on_thread_stop(f);
         self
-    }
-}
-
-/// The settings; each closure is shown by whether it is there.
-impl fmt::Debug for TaskPoolBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("stack_size", &self.stack_size)
-            .field("thread_name", &self.thread_name)
-            .field("on_thread_spawn", &self.on_thread_spawn.is_some())
-            .field("on_thread_destroy", &self.on_thread_destroy.is_some())
-            .finish()
     }
 }

@@ -3,18 +3,14 @@
 use std::io;
 
 use terrace_executor::{Dump, Executor, Metrics};
-use terrace_local::task::{self, Task};
+use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
 use super::builder::TaskPoolBuilder;
 use super::kinds::Kinds;
 use super::scope::{self, Scope};
-use super::thread_executor::{self, ThreadExecutor};
-use crate::local_executor::LocalExecutor;
-use crate::parallelism::available_parallelism;
-
-/// The name of threads for which the builder has none.
-const DEFAULT_NAME: &str = "TaskPool";
+use super::thread_executor::{OWN, ThreadExecutor};
+use crate::host;
 
 /// Runs tasks on threads of its own.
 ///
@@ -55,10 +51,10 @@ impl TaskPool {
     /// assert!(executor.is_same(&TaskPool::get_thread_executor()));
     /// ```
     pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
-        thread_executor::of_this_thread()
+        OWN.with(Arc::clone)
     }
 
-    /// A pool with [`available_parallelism`] threads.
+    /// A pool with [`available_parallelism`](crate::available_parallelism) threads.
     ///
     /// # Panics
     /// As [`TaskPoolBuilder::build`].
@@ -72,30 +68,6 @@ impl TaskPool {
     #[track_caller]
     pub fn new() -> Self {
         TaskPoolBuilder::new().build()
-    }
-
-    /// Starts the threads that `builder` asks for.
-    fn start(builder: TaskPoolBuilder) -> io::Result<Self> {
-        let threads = builder.num_threads.unwrap_or_else(available_parallelism);
-        let name = builder
-            .thread_name
-            .unwrap_or_else(|| DEFAULT_NAME.to_owned());
-        let mut executor = Executor::builder()
-            .workers(threads)
-            .thread_name(move |index| format!("{name} ({index})"));
-        if let Some(bytes) = builder.stack_size {
-            executor = executor.stack_size(bytes);
-        }
-        if let Some(hook) = builder.on_thread_spawn {
-            executor = executor.on_thread_start(move || hook());
-        }
-        if let Some(hook) = builder.on_thread_destroy {
-            executor = executor.on_thread_stop(move || hook());
-        }
-        Ok(Self {
-            executor: executor.try_build()?,
-            kinds: Kinds::new(),
-        })
     }
 
     /// The number of the pool's threads, without those beyond
@@ -254,10 +226,7 @@ impl TaskPool {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.executor.spawn(task::boxed(future));
-        }
-        self.executor.spawn(future)
+        boxing_large!(|future| self.executor.spawn(future))
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once, on the calling thread, before it returns. A task that this ends
@@ -277,10 +246,7 @@ impl TaskPool {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.executor.spawn_eager(task::boxed(future));
-        }
-        self.executor.spawn_eager(future)
+        boxing_large!(|future| self.executor.spawn_eager(future))
     }
 
     /// Spawns a task that only the calling thread polls.
@@ -306,34 +272,13 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return terrace_thread::spawn_local(task::boxed(future));
-        }
-        terrace_thread::spawn_local(future)
-    }
-
-    /// Calls `f` with the calling thread's executor, on which [`spawn_local`](Self::spawn_local) puts its tasks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use terrace_tasks::TaskPool;
-    /// let pool = TaskPool::new();
-    /// let task = pool.spawn_local(async { "done" });
-    /// pool.with_local_executor(|executor| while executor.try_tick() {});
-    /// assert!(task.is_finished());
-    /// ```
-    pub fn with_local_executor<F, R>(&self, f: F) -> R
-    where
-        F: FnOnce(&LocalExecutor<'_>) -> R,
-    {
-        LocalExecutor::with(f)
+        boxing_large!(|future| terrace_thread::spawn_local(future))
     }
 
     /// Polls a task of the calling thread and, if the pool has no threads, one of the pool. False if there was neither. It leaves pinned
     /// children to the waits of their scopes: the caller may be one of them, and hold a lock that the next one wants.
     pub(crate) fn tick_on_this_thread(&self) -> bool {
-        let own = LocalExecutor::with(|executor| executor.try_tick());
+        let own = host::with_local_executor(|executor| executor.try_tick());
         let shared = self.thread_num() == 0 && self.executor.try_tick();
         own || shared
     }
@@ -356,7 +301,7 @@ impl TaskPoolBuilder {
     pub fn build(self) -> TaskPool {
         let name = self.thread_name.clone();
         self.try_build()
-            .unwrap_or_else(|error| cannot_start(name.as_deref(), &error))
+            .unwrap_or_else(|error| cannot_start(&name, &error))
     }
 
     /// Starts the pool.
@@ -373,20 +318,26 @@ impl TaskPoolBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_build(self) -> io::Result<TaskPool> {
-        TaskPool::start(self)
+        let name = self.thread_name;
+        let executor = self
+            .executor
+            .thread_name(move |index| format!("{name} ({index})"));
+        Ok(TaskPool {
+            executor: executor.try_build()?,
+            kinds: Kinds::new(),
+        })
     }
 }
 
 /// The panic of a pool whose threads could not be started.
 #[cold]
 #[track_caller]
-fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
+fn cannot_start(name: &str, error: &io::Error) -> ! {
     panic!(
-        "a thread of the task pool {:?} cannot be spawned: {error}. Ask for fewer threads \
+        "a thread of the task pool {name:?} cannot be spawned: {error}. Ask for fewer threads \
          (`TaskPoolBuilder::num_threads`; 0 runs tasks on the threads that wait for them) or smaller stacks \
          (`TaskPoolBuilder::stack_size`), raise the process's limits, or use `TaskPoolBuilder::try_build` and handle the \
          error",
-        name.unwrap_or(DEFAULT_NAME),
     )
 }
 

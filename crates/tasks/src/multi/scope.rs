@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use terrace_executor::{Executor, ThreadExecutor};
 
 use super::results::Results;
-use super::thread_executor::with_own;
+use super::thread_executor::OWN;
 
 /// Runs `f`, then waits for all tasks of the scope it got, and gives their results.
 pub(super) fn run<'env, F, T>(
@@ -24,7 +24,7 @@ where
 {
     let mut results = Results::new();
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        with_own(|own| {
+        OWN.with(|own| {
             let config = terrace_fork::Config {
                 external: external.map(ThreadExecutor::queue),
                 local: Some(own.queue()),

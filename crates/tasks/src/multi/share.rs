@@ -1,5 +1,6 @@
 //! An input that threads share: each takes a piece, and comes again for more.
 
+use std::marker::PhantomData;
 use std::mem;
 use std::time::Duration;
 
@@ -118,6 +119,7 @@ impl TaskPool {
             work,
             pieces: SHARE * (helpers + 1),
             fair: items.div_ceil(helpers + 1),
+            _batch: PhantomData,
         };
         let mut done = if helpers == 0 {
             share.work()
@@ -142,7 +144,7 @@ struct Left<I> {
 }
 
 /// An input that threads share.
-struct Share<'w, I, W> {
+struct Share<'w, B, I, W> {
     /// The lock is that of one call. The source and the clones of closures are the program's code, and run under it: they may
     /// open further calls, whose locks come after this one.
     left: Mutex<Left<I>>,
@@ -153,6 +155,7 @@ struct Share<'w, I, W> {
     pieces: u64,
     /// No piece has more items, however short they seem.
     fair: u64,
+    _batch: PhantomData<fn() -> B>,
 }
 
 /// What a thread has done, or several.
@@ -174,14 +177,14 @@ impl Drop for Unwinding<'_> {
     }
 }
 
-impl<I, W> Share<'_, I, W> {
+impl<B, I, W> Share<'_, B, I, W>
+where
+    B: Iterator + Send,
+    I: ParallelIterator<B>,
+    W: Work<B>,
+{
     /// Works on pieces until none is left, while other threads of the pool do so, too: up to so many.
-    fn work_with<B>(&self, worker: &Worker, helpers: u64) -> Done<W::Result>
-    where
-        B: Iterator + Send,
-        I: ParallelIterator<B>,
-        W: Work<B>,
-    {
+    fn work_with(&self, worker: &Worker, helpers: u64) -> Done<W::Result> {
         if helpers == 0 || self.is_done() {
             return self.work();
         }
@@ -198,12 +201,7 @@ impl<I, W> Share<'_, I, W> {
     }
 
     /// Works on pieces until none is left.
-    fn work<B>(&self) -> Done<W::Result>
-    where
-        B: Iterator + Send,
-        I: ParallelIterator<B>,
-        W: Work<B>,
-    {
+    fn work(&self) -> Done<W::Result> {
         let unwinding = Unwinding(&self.over);
         let mut done = Done {
             results: Vec::new(),
@@ -229,11 +227,7 @@ impl<I, W> Share<'_, I, W> {
     }
 
     /// Takes a piece: its number, its items, and itself. `last` is what the thread's piece before took.
-    fn take<B>(&self, last: Option<Took>) -> Option<(usize, u64, B)>
-    where
-        B: Iterator + Send,
-        I: ParallelIterator<B>,
-    {
+    fn take(&self, last: Option<Took>) -> Option<(usize, u64, B)> {
         if self.over.load(Ordering::Relaxed) {
             return None;
         }
@@ -252,11 +246,7 @@ impl<I, W> Share<'_, I, W> {
     }
 
     /// Whether a thread that comes now finds nothing.
-    fn is_done<B>(&self) -> bool
-    where
-        B: Iterator + Send,
-        I: ParallelIterator<B>,
-    {
+    fn is_done(&self) -> bool {
         self.over.load(Ordering::Relaxed) || self.left.lock().iter.items_left() == Some(0)
     }
 }

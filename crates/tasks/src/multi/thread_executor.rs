@@ -27,15 +27,5 @@ pub use terrace_executor::Ticker as ThreadExecutorTicker;
 
 terrace_sync::thread_local! {
     /// The executor of the current thread, which scopes tick while they wait on it.
-    static OWN: Arc<ThreadExecutor<'static>> = Arc::new(ThreadExecutor::new());
-}
-
-/// The calling thread's executor, the same in every call.
-pub(super) fn of_this_thread() -> Arc<ThreadExecutor<'static>> {
-    OWN.with(Arc::clone)
-}
-
-/// Calls `f` with the calling thread's executor.
-pub(super) fn with_own<R>(f: impl FnOnce(&ThreadExecutor<'static>) -> R) -> R {
-    OWN.with(|own| f(own))
+    pub(super) static OWN: Arc<ThreadExecutor<'static>> = Arc::new(ThreadExecutor::new());
 }

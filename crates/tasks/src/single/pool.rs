@@ -2,14 +2,13 @@
 
 use alloc::vec::Vec;
 
-use terrace_local::task::{self, Task};
+use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
 use super::builder::TaskPoolBuilder;
 use super::scope::{self, Scope};
 use super::thread_executor::ThreadExecutor;
 use crate::host;
-use crate::local_executor::LocalExecutor;
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
 const POLLS_PER_SPAWN: usize = 1_000;
@@ -111,10 +110,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return self.spawn_and_poll(task::boxed(future));
-        }
-        self.spawn_and_poll(future)
+        boxing_large!(|future| self.spawn_and_poll(future))
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once, and no other one, before it returns. A task that this ends never sees
@@ -134,11 +130,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            let future = task::boxed(future);
-            return host::with_local_executor(|executor| executor.spawn_eager(future));
-        }
-        host::with_local_executor(|executor| executor.spawn_eager(future))
+        boxing_large!(|future| host::with_local_executor(|executor| executor.spawn_eager(future)))
     }
 
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -164,25 +156,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        if task::is_large(&future) {
-            return self.spawn_and_poll(task::boxed(future));
-        }
-        self.spawn_and_poll(future)
-    }
-
-    /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use terrace_tasks::TaskPool;
-    /// TaskPool::new().with_local_executor(|executor| while executor.try_tick() {});
-    /// ```
-    pub fn with_local_executor<F, R>(&self, f: F) -> R
-    where
-        F: FnOnce(&LocalExecutor<'_>) -> R,
-    {
-        LocalExecutor::with(f)
+        boxing_large!(|future| self.spawn_and_poll(future))
     }
 
     /// Polls a task of the calling thread, if one can go on.

@@ -63,7 +63,7 @@ impl Drop for Polling<'_> {
         let Entry { record, span, .. } = self.entry;
         record.ends();
         if let Some(name) = record.name().filter(|_| !self.has_name) {
-            span.is_named(name);
+            span.record("task.name", name);
         }
     }
 }

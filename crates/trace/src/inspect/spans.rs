@@ -6,58 +6,43 @@
 
 use core::panic::Location;
 
-use tracing::span::{Entered, Id};
+use tracing::span::Id;
 use tracing::{Span, trace, trace_span};
 
 use crate::timeline::spawned_type;
 
-/// The span of a task. Dropped, it closes.
-pub(super) struct TaskSpan(Span);
-
-impl TaskSpan {
-    /// Of a task that is being spawned. It bears the name of its future's type until it tells another one.
-    pub(super) fn new(
-        kind: &'static str,
-        pool: u64,
-        number: u64,
-        future: &str,
-        site: &'static Location<'static>,
-    ) -> Self {
-        Self(trace_span!(
-            target: "runtime::task",
-            // A task outlives what has spawned it.
-            parent: None,
-            "runtime.spawn",
-            kind,
-            executor = pool,
-            task.id = number,
-            task.name = spawned_type(future),
-            loc.file = site.file(),
-            loc.line = site.line(),
-            loc.col = site.column(),
-        ))
-    }
-
-    /// The task is polled until the result is dropped.
-    pub(super) fn enter(&self) -> Entered<'_> {
-        self.0.enter()
-    }
-
-    /// The task has told its name.
-    pub(super) fn is_named(&self, name: &str) {
-        self.0.record("task.name", name);
-    }
-
-    /// For what wakes the task.
-    pub(super) fn wakes(&self) -> Wakes {
-        Wakes(self.0.id())
-    }
+/// The span of a task that is being spawned; dropped, it closes. It bears the name of the future's type until the task tells another one.
+pub(super) fn of_task(
+    kind: &'static str,
+    pool: u64,
+    number: u64,
+    future: &str,
+    site: &'static Location<'static>,
+) -> Span {
+    trace_span!(
+        target: "runtime::task",
+        // A task outlives what has spawned it.
+        parent: None,
+        "runtime.spawn",
+        kind,
+        executor = pool,
+        task.id = number,
+        task.name = spawned_type(future),
+        loc.file = site.file(),
+        loc.line = site.line(),
+        loc.col = site.column(),
+    )
 }
 
 /// Whose wakers the events are about. It keeps no span open.
 pub(super) struct Wakes(Option<Id>);
 
 impl Wakes {
+    /// Those of the task with this span.
+    pub(super) fn new(span: &Span) -> Self {
+        Self(span.id())
+    }
+
     /// A waker that the program may keep is made, wakes the task, or is gone.
     pub(super) fn says(&self, op: &'static str) {
         if let Some(id) = &self.0 {

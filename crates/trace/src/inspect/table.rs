@@ -10,9 +10,10 @@ use std::vec::Vec;
 use terrace_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use terrace_sync::report::patiently;
 use terrace_sync::{Arc, CachePadded, Mutex};
+use tracing::Span;
 
 use super::record::{Here, Record, Spawned};
-use super::spans::TaskSpan;
+use super::spans::{self, Wakes};
 use crate::report::Task;
 
 /// Parts of the map, each with a lock of its own.
@@ -40,7 +41,7 @@ pub struct Records {
 pub(super) struct Entry {
     pub(super) record: Arc<Record>,
     records: Arc<Records>,
-    pub(super) span: TaskSpan,
+    pub(super) span: Span,
 }
 
 impl Table {
@@ -88,7 +89,7 @@ impl Table {
             (false, false) => "child",
             (false, true) => "task",
         };
-        let span = TaskSpan::new(kind, self.pool, number, future, site);
+        let span = spans::of_task(kind, self.pool, number, future, site);
         let spawned = Spawned {
             number,
             future,
@@ -96,7 +97,7 @@ impl Table {
             scope: scope.addr(),
             is_call,
         };
-        let record = Record::new(spawned, self.pool, self.here, span.wakes());
+        let record = Record::new(spawned, self.pool, self.here, Wakes::new(&span));
         let record = Arc::new(record);
         let records = Arc::clone(&self.records);
         records

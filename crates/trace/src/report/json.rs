@@ -1,10 +1,12 @@
 //! JSON, as much of it as a dump needs.
 
-use core::fmt::{self, Display, Write as _};
+use core::fmt::Write as _;
 use core::panic::Location;
 use core::time::Duration;
 use std::string::{String, ToString};
 use std::vec::Vec;
+
+use crate::quoted::Quoted;
 
 /// A value that has a JSON form.
 pub(super) trait Json {
@@ -54,24 +56,6 @@ shown! { value:
     &Location<'_> => Quoted(&value.to_string()),
 }
 
-/// Writes a text in quotes, with escapes where JSON needs them.
-struct Quoted<'t>(&'t str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for char in self.0.chars() {
-            match char {
-                '"' | '\\' => write!(f, "\\{char}")?,
-                '\n' => f.write_str("\\n")?,
-                '\u{0}'..='\u{1f}' | '\u{7f}' => write!(f, "\\u{:04x}", u32::from(char))?,
-                _ => f.write_char(char)?,
-            }
-        }
-        f.write_char('"')
-    }
-}
-
 impl<T: Json> Json for Option<T> {
     fn json(&self, out: &mut String) {
         match self {
@@ -107,7 +91,7 @@ mod tests {
     fn each_kind_of_value_has_a_form() {
         assert_eq!(
             json(&"a \"b\"\\\n\t\u{0}\u{7f}é"),
-            r#""a \"b\"\\\n\u0009\u0000\u007fé""#
+            r#""a \"b\"\\\u000a\u0009\u0000\u007fé""#
         );
         assert_eq!(json(&Some(true)), "true");
         assert_eq!(json(&None::<usize>), "null");

@@ -12,7 +12,8 @@
 use std::io::{self, Write};
 use std::vec::Vec;
 
-use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture, write_text};
+use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture};
+use crate::quoted::Quoted;
 
 /// What stands in a trace that this crate wrote.
 const WRITER: &str = "terrace-trace 1";
@@ -23,8 +24,8 @@ type Event = (u64, u8, What);
 #[derive(Clone, Copy)]
 enum What {
     Item(usize),
-    FlowStart(u64),
-    FlowEnd(u64),
+    /// With its phase.
+    Flow(&'static str, u64),
 }
 
 /// Microseconds.
@@ -50,21 +51,17 @@ pub(super) fn write(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
         let (lane, (of, events)) = (lane + 1, events);
         write!(
             out,
-            ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":"
+            ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":{},\"worker\":{},\"lost\":{}}}}}",
+            Quoted(&of.name),
+            of.worker,
+            of.lost
         )?;
-        write_text(out, &of.name)?;
-        write!(out, ",\"worker\":{},\"lost\":{}}}}}", of.worker, of.lost)?;
         for (at, _, what) in events {
             match what {
                 What::Item(item) => write_item(picture, lane, &of.items[item], out)?,
-                What::FlowStart(id) => write!(
+                What::Flow(phase, id) => write!(
                     out,
-                    ",\n{{\"ph\":\"s\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
-                    Micros(at)
-                )?,
-                What::FlowEnd(id) => write!(
-                    out,
-                    ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
+                    ",\n{{{phase},\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
                     Micros(at)
                 )?,
             }
@@ -82,8 +79,9 @@ fn events(picture: &Picture) -> Vec<Vec<Event>> {
             events[lane].push((item.start, 0, What::Item(index)));
             if let Some(woken) = item.woken.filter(|_| item.kind < INSTANTS) {
                 flow += 1;
-                events[woken.lane as usize].push((woken.at, 1, What::FlowStart(flow)));
-                events[lane].push((item.start, 2, What::FlowEnd(flow)));
+                let (begin, end) = (r#""ph":"s""#, r#""ph":"f","bp":"e""#);
+                events[woken.lane as usize].push((woken.at, 1, What::Flow(begin, flow)));
+                events[lane].push((item.start, 2, What::Flow(end, flow)));
             }
         }
     }
@@ -114,17 +112,15 @@ fn write_item(picture: &Picture, lane: usize, item: &Item, out: &mut impl Write)
     if !is_instant {
         write!(out, ",\"dur\":{}", Micros(item.length))?;
     }
-    write!(out, ",\"cat\":\"{kind}\",\"name\":")?;
-    write_text(out, site.map_or(kind, |site| &site.name))?;
-    write!(out, ",\"args\":{{")?;
+    let name = Quoted(site.map_or(kind, |site| &site.name));
+    write!(out, ",\"cat\":\"{kind}\",\"name\":{name},\"args\":{{")?;
     let mut comma = "";
     if item.task != 0 {
         write!(out, "\"task\":{}", item.task)?;
         comma = ",";
     }
     if let Some(site) = site {
-        write!(out, "{comma}\"site\":")?;
-        write_text(out, &site.place)?;
+        write!(out, "{comma}\"site\":{}", Quoted(&site.place))?;
         comma = ",";
     }
     if item.amount != 0 {

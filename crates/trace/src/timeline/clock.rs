@@ -11,59 +11,45 @@ use terrace_sync::time::Instant;
 /// Two readings that are this far apart tell the rate to one part in ten thousand and better.
 const CALIBRATION: Duration = Duration::from_millis(10);
 
-/// Both clocks at one time.
+/// The clock of the process, and its first reading.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading {
-    ticks: u64,
+pub(crate) struct Clock {
+    /// What the counter said, if it is the clock.
+    ticks: Option<u64>,
+    /// When that was.
     at: Instant,
 }
 
-static FIRST: OnceLock<Reading> = OnceLock::new();
-
-/// The first reading of the process.
-fn first() -> Reading {
-    *FIRST.get_or_init(|| Reading {
-        ticks: counter::now().unwrap_or(0),
-        at: Instant::now(),
-    })
-}
-
-/// Which clock the process uses, and since when.
-#[derive(Clone, Copy)]
-pub(crate) struct Clock {
-    counts: bool,
-    first: Reading,
-}
+static CLOCK: OnceLock<Clock> = OnceLock::new();
 
 impl Clock {
     /// The clock of the process.
     pub(crate) fn new() -> Self {
-        Self {
-            first: first(),
-            counts: counter::now().is_some(),
-        }
+        *CLOCK.get_or_init(|| Self {
+            ticks: counter::now(),
+            at: Instant::now(),
+        })
     }
 
     /// The time in ticks.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
-        if self.counts {
-            counter::read()
-        } else {
-            self.first.at.elapsed().as_nanos() as u64
+        match self.ticks {
+            Some(_) => counter::read(),
+            None => self.at.elapsed().as_nanos() as u64,
         }
     }
 
     /// Nanoseconds a tick. Waits until the process is old enough to tell.
     pub(crate) fn rate(&self) -> f64 {
-        if !self.counts {
+        let Some(first) = self.ticks else {
             return 1.0;
-        }
-        if let Some(early) = CALIBRATION.checked_sub(self.first.at.elapsed()) {
+        };
+        if let Some(early) = CALIBRATION.checked_sub(self.at.elapsed()) {
             std::thread::sleep(early);
         }
-        let ticks = counter::read().wrapping_sub(self.first.ticks);
-        self.first.at.elapsed().as_nanos() as f64 / ticks.max(1) as f64
+        let ticks = counter::read().wrapping_sub(first);
+        self.at.elapsed().as_nanos() as f64 / ticks.max(1) as f64
     }
 }
 

@@ -1,8 +1,10 @@
-//! What a timeline shows, and the page that shows it. `cargo xtask timeline` compiles this file, too: it uses nothing of the crate.
+//! What a timeline shows, and the page that shows it. `cargo xtask timeline` compiles this file, too: it uses nothing of the crate but `quoted.rs`.
 
 use std::io::{self, Write};
 use std::string::String;
 use std::vec::Vec;
+
+use crate::quoted::Quoted;
 
 /// The kinds of items, by their number. The last three have no length.
 pub(crate) const KINDS: [&str; 10] = [
@@ -46,7 +48,7 @@ pub(crate) struct Woken {
 }
 
 /// Something that a thread did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Item {
     /// An index into [`KINDS`].
     pub(crate) kind: u8,
@@ -140,11 +142,11 @@ impl Picture {
         }
         write!(out, "],\"lanes\":[")?;
         for (at, lane) in self.lanes.iter().enumerate() {
-            write!(out, "{}{{\"name\":", if at == 0 { "" } else { "," })?;
-            write_text(out, &lane.name)?;
             write!(
                 out,
-                ",\"worker\":{},\"lost\":{},\"items\":{},\"data\":\"",
+                "{}{{\"name\":{},\"worker\":{},\"lost\":{},\"items\":{},\"data\":\"",
+                if at == 0 { "" } else { "," },
+                Quoted(&lane.name),
                 lane.worker,
                 lane.lost,
                 lane.items.len()
@@ -224,32 +226,14 @@ fn write_base64(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 
 fn write_texts(out: &mut impl Write, texts: &[&str]) -> io::Result<()> {
     for (at, text) in texts.iter().enumerate() {
-        write!(out, "{}", if at == 0 { "[" } else { "," })?;
-        write_text(out, text)?;
+        write!(out, "{}{}", if at == 0 { "[" } else { "," }, Quoted(text))?;
     }
     write!(out, "]")
 }
 
-/// Writes a string of JSON that may also stand in a page.
-pub(crate) fn write_text(out: &mut impl Write, text: &str) -> io::Result<()> {
-    let mut escaped = String::with_capacity(text.len() + 2);
-    escaped.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => escaped.extend(['\\', c]),
-            '<' | '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => {
-                escaped.push_str(&std::format!("\\u{:04x}", u32::from(c)));
-            }
-            c => escaped.push(c),
-        }
-    }
-    escaped.push('"');
-    out.write_all(escaped.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{difference, number, write_base64, write_text};
+    use super::{difference, number, write_base64};
     use std::vec::Vec;
 
     #[test]
@@ -263,19 +247,6 @@ mod tests {
         assert_eq!(
             [difference(5, 3), difference(3, 5), difference(0, 0)],
             [4, 3, 0]
-        );
-    }
-
-    #[test]
-    fn texts_survive_a_page() {
-        let written = |text| {
-            let mut out = Vec::new();
-            write_text(&mut out, text).unwrap();
-            out
-        };
-        assert_eq!(
-            written("a\"\\</script>\n\u{1F600}"),
-            "\"a\\\"\\\\\\u003c/script>\\u000a\u{1F600}\"".as_bytes()
         );
     }
 

@@ -19,9 +19,8 @@ const NAMES: usize = SITES / 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     location: &'static Location<'static>,
+    /// Owned, if the program has given it.
     pub(crate) name: Cow<'static, str>,
-    /// Whether the program has given the name.
-    pub(crate) given: bool,
 }
 
 impl Site {
@@ -41,13 +40,13 @@ pub(crate) fn of_type(location: &'static Location<'static>, name: &'static str) 
     let address = core::ptr::from_ref(location).addr();
     let hash = address ^ name.as_ptr().addr().rotate_left(16) ^ name.len();
     let is_it = |site: &Site| {
-        core::ptr::eq(site.location, location) && core::ptr::eq(&*site.name, name) && !site.given
+        core::ptr::eq(site.location, location)
+            && matches!(site.name, Cow::Borrowed(of) if core::ptr::eq(of, name))
     };
     find(hash, is_it, || {
         Some(Site {
             location,
             name: Cow::Borrowed(name),
-            given: false,
         })
     })
 }
@@ -59,15 +58,16 @@ pub(crate) fn of_name(location: &'static Location<'static>, name: &str) -> u16 {
     let hash = name.bytes().fold(address, |hash, byte| {
         (hash ^ usize::from(byte)).wrapping_mul(0x0100_0193)
     });
-    let is_it =
-        |site: &Site| core::ptr::eq(site.location, location) && site.name == name && site.given;
+    let is_it = |site: &Site| {
+        core::ptr::eq(site.location, location)
+            && matches!(&site.name, Cow::Owned(given) if given == name)
+    };
     find(hash, is_it, || {
         // Ordering: Relaxed, a count that orders nothing.
         let has_room = NAMED.fetch_add(1, Ordering::Relaxed) < NAMES;
         has_room.then(|| Site {
             location,
             name: Cow::Owned(name.to_owned()),
-            given: true,
         })
     })
 }

@@ -8,7 +8,8 @@ use std::vec::Vec;
 
 use super::picture::{Item, Lane, Picture, Site, Woken};
 use super::record::{Kind, number, site, span, unpack};
-use super::taken::{ThreadTimeline, Timeline};
+use super::taken::Timeline;
+use super::threads::ThreadTimeline;
 use crate::span::Span;
 
 /// Indices into `picture::KINDS`.
@@ -19,13 +20,9 @@ const STEAL: u8 = 7;
 const WAKES_WORKER: u8 = 8;
 const QUEUED: u8 = 9;
 
+/// Spans are numbered from 1 on, in the order of their kinds behind sleeps.
 const fn kind_of(span: Span) -> u8 {
-    match span {
-        Span::Scope => 3,
-        Span::Join => 4,
-        Span::Job => 5,
-        Span::Blocking => 6,
-    }
+    SLEEP + span as u8
 }
 
 /// What one thread is doing, as its records are read in order.
@@ -45,8 +42,8 @@ struct Spans<'t> {
     timeline: &'t Timeline,
     picture: Picture,
     doing: Vec<Doing>,
-    /// The tasks that are queued.
-    queued: HashMap<u64, (Woken, u32)>,
+    /// The tasks that are queued, as the items that they are if no thread polls them.
+    queued: HashMap<u64, Item>,
     named: HashMap<(u32, u32), u32>,
 }
 
@@ -131,12 +128,13 @@ impl Spans<'_> {
             Kind::WokenInPoll => self.queue(at, lane, 2, payload),
             Kind::QueuedHigh | Kind::QueuedBackground => {
                 let offset = if kind == Kind::QueuedHigh { 3 } else { 6 };
-                if let Some((woken, _)) = self.queued.get_mut(&task) {
+                let queued = self.queued.get_mut(&task);
+                if let Some(woken) = queued.and_then(|item| item.woken.as_mut()) {
                     woken.cause = woken.cause % 3 + offset;
                 }
             }
             Kind::Poll => {
-                let woken = self.queued.remove(&task);
+                let queued = self.queued.remove(&task);
                 let kind = if spawned == task && task != 0 {
                     FIRST_POLL
                 } else {
@@ -148,7 +146,7 @@ impl Spans<'_> {
                     Item {
                         task,
                         site: u32::from(site(payload)),
-                        woken: woken.map(|(woken, _)| woken),
+                        woken: queued.and_then(|item| item.woken),
                         ..item(kind, at)
                     },
                 );
@@ -163,19 +161,12 @@ impl Spans<'_> {
                     ..item(POLL, at)
                 },
             ),
-            Kind::Begin => {
-                if let Some(span) = span(payload) {
-                    self.begin(at, lane, item(kind_of(span), at));
-                }
-            }
-            Kind::End => {
-                if let Some(span) = span(payload) {
-                    self.finish(
-                        at,
-                        lane,
-                        |item| item.kind == kind_of(span),
-                        item(kind_of(span), at),
-                    );
+            Kind::Begin | Kind::End => {
+                let Some(span) = span(payload) else { return };
+                let of = item(kind_of(span), at);
+                match kind {
+                    Kind::Begin => self.begin(at, lane, of),
+                    _ => self.finish(at, lane, |open| open.kind == of.kind, of),
                 }
             }
             Kind::Park => {
@@ -193,18 +184,17 @@ impl Spans<'_> {
                     close(&mut self.picture.lanes[lane as usize].items[sleep], at);
                 }
             }
-            Kind::Steal | Kind::WakeWorker => {
-                let (kind, amount) = match kind {
-                    Kind::Steal => (STEAL, payload),
-                    _ => (WAKES_WORKER, payload),
-                };
-                self.picture.lanes[lane as usize].items.push(Item {
-                    amount,
-                    ..item(kind, at)
-                });
-            }
+            Kind::Steal => self.happens(lane, STEAL, at, payload),
+            Kind::WakeWorker => self.happens(lane, WAKES_WORKER, at, payload),
             Kind::Name => self.name(lane, u32::from(site(payload))),
         }
+    }
+
+    /// Something without a length.
+    fn happens(&mut self, lane: u32, kind: u8, at: u64, amount: u64) {
+        let of = item(kind, at);
+        let items = &mut self.picture.lanes[lane as usize].items;
+        items.push(Item { amount, ..of });
     }
 
     /// A task was queued.
@@ -217,7 +207,13 @@ impl Spans<'_> {
             lane,
             by,
         };
-        self.queued.insert(task, (woken, u32::from(site(payload))));
+        let queued = Item {
+            task,
+            site: u32::from(site(payload)),
+            woken: Some(woken),
+            ..item(QUEUED, at)
+        };
+        self.queued.insert(task, queued);
     }
 
     /// The innermost poll of a thread.
@@ -302,13 +298,10 @@ impl Spans<'_> {
             }
         }
         // What was queued and has not been polled.
-        for (task, (woken, site)) in self.queued {
-            self.picture.lanes[woken.lane as usize].items.push(Item {
-                task,
-                site,
-                woken: Some(woken),
-                ..item(QUEUED, woken.at)
-            });
+        for item in self.queued.into_values() {
+            if let Some(woken) = item.woken {
+                self.picture.lanes[woken.lane as usize].items.push(item);
+            }
         }
         for lane in &mut self.picture.lanes {
             lane.items.sort_by_key(|item| item.start);
@@ -323,12 +316,7 @@ fn item(kind: u8, start: u64) -> Item {
     Item {
         kind,
         start,
-        length: 0,
-        open: false,
-        task: 0,
-        site: 0,
-        amount: 0,
-        woken: None,
+        ..Item::default()
     }
 }
 

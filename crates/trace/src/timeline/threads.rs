@@ -7,9 +7,10 @@
 //!
 //! Rings are never freed: there are as many as there were threads at one time.
 
+use std::borrow::ToOwned;
 use std::boxed::Box;
 use std::cell::Cell;
-use std::string::{String, ToString};
+use std::string::String;
 use std::vec::Vec;
 
 use terrace_sync::Mutex;
@@ -17,7 +18,7 @@ use terrace_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::clock::Clock;
 use super::record::{self, Kind};
-use super::ring::{Record, Ring};
+use crate::ring::{Record, Ring};
 
 /// Records of a ring unless the program says otherwise.
 const RECORDS: usize = 1 << 16;
@@ -48,7 +49,8 @@ struct Place {
 /// A thread that writes into a ring, or has.
 #[derive(Clone)]
 struct Tenant {
-    name: Option<String>,
+    /// Empty if it has none.
+    name: String,
     worker: Option<Worker>,
     /// The number of its first record.
     first: u64,
@@ -145,9 +147,7 @@ fn first(mine: &Mine, word: u64) {
 
 /// A ring for the calling thread.
 fn enter() -> &'static Place {
-    let name = terrace_sync::thread::current()
-        .name()
-        .map(ToString::to_string);
+    let thread = terrace_sync::thread::current();
     let free = REGISTRY.lock().free.pop();
     let is_new = free.is_none();
     let place = free.unwrap_or_else(|| {
@@ -169,7 +169,7 @@ fn enter() -> &'static Place {
         .count();
     tenants.drain(..gone);
     tenants.push(Tenant {
-        name,
+        name: thread.name().unwrap_or_default().to_owned(),
         worker: None,
         first,
     });
@@ -195,22 +195,68 @@ pub(crate) fn set_worker(worker: Worker) {
     });
 }
 
-/// What one thread has recorded.
-pub(crate) struct Log {
-    pub(crate) name: Option<String>,
-    pub(crate) worker: Option<Worker>,
-    /// Overwritten records.
-    pub(crate) lost: u64,
-    pub(crate) records: Vec<Record>,
+/// What a [`Timeline`](super::Timeline) has of one thread.
+///
+/// # Examples
+///
+/// ```
+/// std::thread::Builder::new()
+///     .name(String::from("renderer"))
+///     .spawn(terrace_trace::park)?
+///     .join()
+///     .unwrap();
+/// let timeline = terrace_trace::timeline::snapshot();
+/// let renderer = timeline.threads().iter().find(|thread| thread.name() == "renderer");
+/// assert_eq!(renderer.map(|thread| (thread.events(), thread.lost())), Some((1, 0)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ThreadTimeline {
+    pub(super) name: String,
+    pub(super) worker: Option<Worker>,
+    pub(super) lost: u64,
+    pub(super) records: Vec<Record>,
+}
+
+impl ThreadTimeline {
+    /// The thread's name at its first event. A thread without one is numbered.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its index among the workers of its pool, if it is one or has been.
+    #[must_use]
+    pub fn worker(&self) -> Option<usize> {
+        Some(self.worker?.index)
+    }
+
+    /// The number of that pool; a dump of its executor shows the same one.
+    #[must_use]
+    pub fn pool(&self) -> Option<u64> {
+        Some(self.worker?.pool)
+    }
+
+    /// How many events there are.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many earlier ones were overwritten.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
 }
 
 /// The records of all threads.
-pub(crate) fn logs() -> Vec<Log> {
+pub(super) fn logs() -> Vec<ThreadTimeline> {
     let places = REGISTRY.lock().all.clone();
     places.into_iter().flat_map(logs_of).collect()
 }
 
-fn logs_of(place: &Place) -> Vec<Log> {
+fn logs_of(place: &Place) -> Vec<ThreadTimeline> {
     let tenants = place.tenants.lock();
     let (begin, records) = place.ring.read();
     let end = begin + records.len() as u64;
@@ -223,7 +269,7 @@ fn logs_of(place: &Place) -> Vec<Log> {
         let until = until.min(end);
         let from = tenant.first.max(begin).min(until);
         let index = |at: u64| at.saturating_sub(begin) as usize;
-        Log {
+        ThreadTimeline {
             name: tenant.name.clone(),
             worker: tenant.worker,
             lost: until.min(begin).saturating_sub(tenant.first),

@@ -15,11 +15,14 @@ std::thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
+/// The calling thread's number.
 #[inline(always)]
-pub(super) fn get() -> u64 {
+#[must_use]
+pub fn get() -> u64 {
     NUMBER.with(Cell::get)
 }
 
-pub(super) fn set(number: u64) {
+/// Sets it.
+pub fn set(number: u64) {
     NUMBER.with(|own| own.set(number));
 }

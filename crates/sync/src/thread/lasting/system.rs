@@ -4,11 +4,15 @@ use std::sync::OnceLock;
 
 static SLOT: OnceLock<system::Slot> = OnceLock::new();
 
-pub(super) fn get() -> u64 {
+/// The calling thread's number.
+#[inline]
+#[must_use]
+pub fn get() -> u64 {
     system::get(*SLOT.get_or_init(system::new)) as u64
 }
 
-pub(super) fn set(number: u64) {
+/// Sets it.
+pub fn set(number: u64) {
     let word = usize::try_from(number)
         .expect("a process of 32 bits has fewer than 2^32 threads in its life");
     system::set(*SLOT.get_or_init(system::new), word);
