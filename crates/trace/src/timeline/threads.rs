@@ -93,6 +93,21 @@ impl Drop for End {
 
 /// Sets how many records a thread keeps that has not had an event yet: rounded up to a power of two, from 64 to 67,108,864. Each takes 16
 /// bytes. Unless this is called it is 65,536, 1 MiB a thread. A thread that takes over the ring of one that has ended takes it as it is.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::timeline;
+///
+/// timeline::set_records_per_thread(64);
+/// for _ in 0..100 {
+///     terrace_trace::park();
+/// }
+/// let taken = timeline::snapshot();
+/// let thread = &taken.threads()[0];
+/// assert!(thread.events() <= 64);
+/// assert_eq!(thread.events() as u64 + thread.lost(), 100);
+/// ```
 pub fn set_records_per_thread(records: usize) {
     let (least, most) = LIMITS;
     // Ordering: Relaxed, a setting that orders nothing.
