@@ -1,7 +1,9 @@
-//! `cargo xtask api`: what each layer offers, compared with the lists in `docs/api`.
+//! `cargo xtask api`: what each layer offers, compared with the lists in `docs/api`, and whether examples show it.
 //!
 //! rustdoc describes the layers, and `public-api` reads that. The description has a version of its own, which comes with that of
 //! the compiler: where another compiler is in use, rustup is asked for the one that is understood.
+
+mod examples;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -31,14 +33,16 @@ pub(crate) struct ApiArgs {
     write: bool,
 }
 
-/// Writes or compares the lists of all layers, with all their features.
+/// Writes or compares the lists of all layers, with all their features, and looks for their examples.
 pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     let layers: Vec<&str> = published(ws).iter().map(|l| l.name.as_str()).collect();
     let build = Build::special(ws, "api", "");
     let line = "doc --no-deps --all-features";
     let described = describe(build, line, &layers, AutoTraits::Omitted)?;
-    let mut changed = Vec::new();
-    for (layer, items) in layers.iter().zip(described) {
+    let (mut changed, mut bare) = (Vec::new(), Vec::new());
+    for (layer, described) in layers.iter().zip(described) {
+        let items = described.items;
+        bare.extend(described.bare);
         let list = ws.root.join(LISTS).join(layer).with_extension("txt");
         if args.write {
             fs_err::write(&list, &items)?;
@@ -56,17 +60,31 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
         "{} differ from their lists in {LISTS}; if that is meant, say so in CHANGELOG.md and run `cargo xtask api --write`",
         changed.join(", ")
     );
+    ensure!(
+        bare.is_empty(),
+        "{} public items have no example, nor a sentence like \"[`name`] has an example\":\n{}",
+        bare.len(),
+        bare.join("\n")
+    );
     println!("api: {} layers", layers.len());
     Ok(())
 }
 
-/// Has rustdoc describe packages by the command `cargo LINE`: the public items of each.
+/// The public items of a package.
+pub(crate) struct Described {
+    /// One a line, sorted. The methods of a trait are listed with the trait alone, not with each `impl` of it.
+    pub(crate) items: String,
+    /// Those without an example.
+    bare: Vec<String>,
+}
+
+/// Has rustdoc describe packages by the command `cargo LINE`.
 pub(crate) fn describe(
     build: Build,
     line: &str,
     packages: &[&str],
     auto: AutoTraits,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Described>> {
     let mut build = build
         .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
         // The output as JSON is not stable yet.
@@ -93,9 +111,8 @@ pub(crate) enum AutoTraits {
     Omitted,
 }
 
-/// The public items in a description, one a line, sorted. The methods of a trait are listed with the trait alone, not with each
-/// `impl` of it.
-fn items(description: &Path, auto: AutoTraits) -> Result<String> {
+/// The public items in a description.
+fn items(description: &Path, auto: AutoTraits) -> Result<Described> {
     let api = public_api::Builder::from_rustdoc_json(description)
         .sorted(true)
         .omit_blanket_impls(true)
@@ -107,14 +124,17 @@ fn items(description: &Path, auto: AutoTraits) -> Result<String> {
         text.starts_with("impl") && text.contains(" for ")
     };
     let of_traits: HashSet<_> = api.items().filter(implements).map(|i| i.id()).collect();
-    let repeated = |item: &&PublicItem| {
-        let of_trait = item.parent_id().is_some_and(|id| of_traits.contains(&id));
-        of_trait && item.to_string().starts_with("pub fn")
-    };
+    let is_of_trait =
+        |item: &PublicItem| item.parent_id().is_some_and(|id| of_traits.contains(&id));
+    let repeated = |item: &&PublicItem| is_of_trait(item) && item.to_string().starts_with("pub fn");
     let kept = api.items().filter(|item| !repeated(item));
     let mut lines: Vec<String> = kept.map(|item| format!("{item}\n")).collect();
     lines.dedup();
-    Ok(lines.concat())
+    let declared = api.items().filter(|item| !is_of_trait(item));
+    Ok(Described {
+        items: lines.concat(),
+        bare: examples::missing(description, declared)?,
+    })
 }
 
 /// The lines that only one of the two has, marked.

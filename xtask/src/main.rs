@@ -109,7 +109,7 @@ enum Command {
     Targets(targets::TargetsArgs),
     /// Run the behaviour suite on wasm32 under node
     Wasm(wasm::WasmArgs),
-    /// Compare what each layer offers with the lists in docs/api
+    /// Compare what each layer offers with the lists in docs/api, and look for its examples
     Api(api::ApiArgs),
     /// Package the layers, build each package, and count what the drop-in adds to a lock file
     Package,

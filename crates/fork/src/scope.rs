@@ -171,6 +171,7 @@ pub(crate) fn scope_of<'env, T>(
 }
 
 /// Scopes in a member's place. A trait, as [`Worker`] is a type of the layer below; import it to call `worker.scope(…)`.
+/// [`scope`](Self::scope) has an example.
 pub trait MemberScope {
     /// Runs `body` with a scope on the member's pool, and returns when every child has ended: see [`scope`](fn@scope). A handle that knows no
     /// pool runs all children on this thread.

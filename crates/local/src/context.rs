@@ -31,8 +31,28 @@ use core::num::NonZeroUsize;
 /// Two calls of [`id`](Self::id) return the same number only if the same context made them. Neither can have
 /// interrupted the other, or run beside it on another processor core. So an interrupt handler has another number than
 /// the main loop, and each processor core has numbers of its own.
+///
+/// # Examples
+///
+/// ```
+/// use std::num::NonZeroUsize;
+/// use terrace_local::context::Context;
+///
+/// struct OneLoop;
+///
+/// // SAFETY: the program is one loop on one processor core, and no interrupt calls an executor.
+/// unsafe impl Context for OneLoop {
+///     fn id() -> NonZeroUsize {
+///         NonZeroUsize::MIN
+///     }
+/// }
+///
+/// terrace_local::context!(OneLoop);
+/// assert_eq!(OneLoop::id().get(), 1);
+/// ```
 pub unsafe trait Context {
     /// The number of the calling context. Each spawn and each wake calls it: it should be one or two instructions.
+    /// [`Context`] has an example.
     fn id() -> NonZeroUsize;
 }
 
@@ -43,6 +63,7 @@ unsafe extern "Rust" {
 }
 
 /// Makes a type that implements [`Context`] the program's. A program calls it once.
+/// [`Context`] has an example.
 #[macro_export]
 macro_rules! context {
     ($context:ty) => {

@@ -113,7 +113,7 @@ impl LocalExecutor<'static> {
 }
 
 impl<'a> LocalExecutor<'a> {
-    /// An executor of the current thread. Allocates nothing yet.
+    /// An executor of the current thread. Allocates nothing yet. The [type](Self) has an example.
     #[must_use]
     pub const fn new() -> Self {
         Self::ending(End::Close)

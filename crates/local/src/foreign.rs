@@ -49,6 +49,7 @@ pub struct LocalScheduler {
 
 impl LocalExecutor<'_> {
     /// A handle that queues runnables of cells which the executor did not make, from any thread.
+    /// [`LocalScheduler`] has an example.
     #[must_use]
     pub fn scheduler(&self) -> LocalScheduler {
         LocalScheduler {
@@ -59,11 +60,23 @@ impl LocalExecutor<'_> {
 
 impl LocalScheduler {
     /// Queues a runnable behind all others, and wakes the executor's thread: the body of a schedule function.
+    /// The [type](Self) has an example.
     pub fn schedule(&self, runnable: Runnable, _info: ScheduleInfo) {
         self.start(runnable);
     }
 
     /// As [`schedule`](Self::schedule), for a caller that has no [`ScheduleInfo`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let scheduler = executor.scheduler();
+    /// let schedule = move |runnable| scheduler.start(runnable);
+    /// let (runnable, task) = async_task::spawn_local(async { 6 * 7 }, schedule);
+    /// runnable.schedule();
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
+    /// ```
     pub fn start(&self, runnable: Runnable) {
         let turn = Turn {
             runnable: Some(runnable),

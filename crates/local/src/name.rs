@@ -30,13 +30,13 @@ pub struct TaskName {
 }
 
 impl TaskName {
-    /// The name.
+    /// The name. [`named`] has an example.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where [`named`] was called.
+    /// Where [`named`] was called. [`named`] has an example.
     #[must_use]
     pub fn site(&self) -> &'static Location<'static> {
         self.site
@@ -44,6 +44,7 @@ impl TaskName {
 
     /// The name of the innermost [`named`] future that the current thread polls; `None` if it polls none. A task without a name that the
     /// thread polls inside of a named one has that one's. A copy: a name that is no literal costs an allocation.
+    /// [`named`] has an example.
     #[must_use]
     pub fn current() -> Option<Self> {
         let name = replace(None);
@@ -100,7 +101,7 @@ pub fn named<F: Future>(name: impl Into<Cow<'static, str>>, future: F) -> Named<
 }
 
 pin_project! {
-    /// A future with a name: see [`named`], which makes it.
+    /// A future with a name. [`named`] has an example.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Named<F> {
         #[pin]

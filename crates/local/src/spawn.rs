@@ -142,6 +142,18 @@ impl RefUnwindSafe for LocalSpawner {}
 
 impl LocalSpawner {
     /// The id of the thread that tasks run on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let (here, peer) = (LocalExecutor::new(), LocalExecutor::new());
+    /// let thread = here.spawner().thread_id();
+    /// assert_eq!(thread, peer.spawner().thread_id());
+    /// let other = std::thread::spawn(|| LocalExecutor::new().spawner().thread_id());
+    /// assert_ne!(thread, other.join().unwrap());
+    /// ```
     #[must_use]
     pub fn thread_id(&self) -> ThreadNumber {
         self.core.owner()
@@ -188,7 +200,7 @@ impl LocalSpawner {
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the executor's thread.
-    /// The type has an example.
+    /// The [type](Self) has an example.
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where

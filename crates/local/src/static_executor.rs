@@ -39,7 +39,7 @@ use crate::task::guarded::boxing_large;
 pub struct StaticLocalExecutor(LocalExecutor<'static>);
 
 impl StaticLocalExecutor {
-    /// An executor of the current thread. Allocates nothing yet.
+    /// An executor of the current thread. Allocates nothing yet. The [type](Self) has an example.
     #[must_use]
     pub const fn new() -> Self {
         Self(LocalExecutor::ending(End::Leak))

@@ -5,7 +5,7 @@ use terrace_sync::atomic::Ordering;
 use crate::idle::Idle;
 use crate::word::GROUP_CAPACITY;
 
-/// What a worker does. [`Idle::doing`] tells.
+/// What a worker does. [`Idle::doing`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// No thread has this number now.

@@ -28,7 +28,7 @@ use crate::idle::{Idle, Work};
 use crate::word;
 
 /// The place of a worker that sleeps, held by another thread. It goes back by [`Idle::unhold`]; a dropped one keeps its worker asleep,
-/// so it panics in debug builds.
+/// so it panics in debug builds. [`Idle::hold`] has an example.
 #[must_use = "a held place must be given back to its Idle"]
 #[derive(Debug)]
 pub struct Held {

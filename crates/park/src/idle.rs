@@ -16,13 +16,62 @@ pub trait Work {
     /// Whether work is visible that any worker may take: in rings (the caller's own included), or in shared queues with
     /// a free permit. Work that only one given worker may run belongs into
     /// [`has_private_work`](Self::has_private_work). A wrong `true` costs a vain search; a wrong `false` loses a wake.
+    /// The [crate docs](crate) have an example.
     fn takeable(&self) -> bool;
 
     /// Whether there is work or news that only `worker` can act on: its pinned inbox, a stop flag.
+    /// The [crate docs](crate) have an example.
     fn has_private_work(&self, worker: usize) -> bool;
 
     /// Work is visible, no worker is parked or searches, and the worker that saw the work sleeps on, as its place is held. An executor that
     /// looks after work which stands still can do so now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use terrace_park::{Idle, Woken, Work};
+    /// use terrace_sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// #[derive(Default)]
+    /// struct Queue {
+    ///     item: AtomicBool,
+    ///     is_unattended: AtomicBool,
+    /// }
+    ///
+    /// impl Work for Queue {
+    ///     fn takeable(&self) -> bool {
+    ///         self.item.load(Ordering::Relaxed)
+    ///     }
+    ///     fn has_private_work(&self, _: usize) -> bool {
+    ///         false
+    ///     }
+    ///     fn unattended(&self) {
+    ///         self.is_unattended.store(true, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let (idle, queue) = (Idle::new(1), Queue::default());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         let token = idle.enter(0);
+    ///         let sleeps = std::iter::from_fn(|| (!queue.takeable()).then_some(Duration::from_millis(1)));
+    ///         let woken = idle.park_as_sentinel(0, token, &queue, sleeps);
+    ///         let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken.unwrap();
+    ///         idle.leave(0, token, &queue);
+    ///     });
+    ///     while !idle.any_parked() {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     let held = idle.hold(&queue).expect("it is parked");
+    ///     // The sentinel sees the item. It cannot get up, as this thread has its place.
+    ///     queue.item.store(true, Ordering::Relaxed);
+    ///     while !queue.is_unattended.load(Ordering::Relaxed) {
+    ///         std::thread::yield_now();
+    ///     }
+    ///     idle.unhold(held, &queue);
+    /// });
+    /// ```
     fn unattended(&self) {}
 }
 
@@ -122,6 +171,22 @@ impl Idle {
 
     /// Whether the thread that last woke `worker`, which calls this, was then on the processor on which that worker is now: a
     /// hint. While the worker searches for that thread's next item, it would only keep the thread off its processor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// assert!(!idle.shares_processor(0), "no thread has woken the worker");
+    /// idle.leave(0, token, &Nothing);
+    /// ```
     #[inline]
     pub fn shares_processor(&self, worker: usize) -> bool {
         let (group, place) = self.groups.place(worker);

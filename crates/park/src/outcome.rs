@@ -2,7 +2,7 @@
 
 use crate::token::Token;
 
-/// What a publish did.
+/// What a publish did. [`Idle`](crate::Idle) has an example.
 ///
 /// [`NoneParked`](Wake::NoneParked), [`Driver`](Wake::Driver) and [`WokeRestricted`](Wake::WokeRestricted) mean that no free
 /// worker was asleep; the others do not say.
@@ -25,6 +25,7 @@ pub enum Wake {
 }
 
 /// How a timed park ended. Either way the worker owns a token again.
+/// [`Idle::park_as_sentinel`](crate::Idle::park_as_sentinel) has an example.
 #[must_use = "the token inside must be given back to its Idle"]
 #[derive(Debug)]
 pub enum Woken {
@@ -35,6 +36,7 @@ pub enum Woken {
 }
 
 /// How a restricted wait ended. The worker owns no token.
+/// [`Idle::wait_restricted`](crate::Idle::wait_restricted) has an example.
 #[must_use = "the wait has ended, but not always because what was waited for is there"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restricted {

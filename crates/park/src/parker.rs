@@ -107,6 +107,15 @@ impl Parker {
 
     /// Whether the thread that last woke this one from its sleep was then on the processor on which this one is now: a hint.
     /// While this thread looks out for that one's next item, it would only keep it off its processor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let parker = terrace_park::Parker::new();
+    /// parker.unparker().unpark();
+    /// parker.park();
+    /// assert!(!parker.shares_processor(), "it has not slept");
+    /// ```
     #[inline]
     pub fn shares_processor(&self) -> bool {
         self.unparker.inner.waker.is_here()

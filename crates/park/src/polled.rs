@@ -142,6 +142,25 @@ impl Idle {
     /// Unparks the thread of a worker, whatever it sleeps in: its waker may stand for a wait on that very thread.
     ///
     /// Cost: two read-modify-writes and the unpark.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_park::Idle;
+    ///
+    /// # struct Nothing;
+    /// # impl terrace_park::Work for Nothing {
+    /// #     fn takeable(&self) -> bool { false }
+    /// #     fn has_private_work(&self, _: usize) -> bool { false }
+    /// # }
+    /// let idle = Idle::new(1);
+    /// let token = idle.enter(0);
+    /// idle.stop_search(token, &Nothing);
+    /// idle.unpark_thread(0);
+    /// // The thread has a token, so it does not sleep.
+    /// std::thread::park();
+    /// idle.leave(0, None, &Nothing);
+    /// ```
     pub fn unpark_thread(&self, worker: usize) {
         let (group, place) = self.groups.place(worker);
         if !weakened!("park-thread-unparked") {

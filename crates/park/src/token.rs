@@ -5,6 +5,7 @@
 /// While a token exists, publishers rely on its owner to find their work. The owner gives it back through
 /// [`Idle`](crate::Idle), by `park`, `park_as_sentinel`, `stop_search` or `leave`. It calls `stop_search` *before it runs
 /// anything*. A dropped token would leave its group searched by no worker, so it panics in debug builds.
+/// [`Idle`](crate::Idle) has an example.
 #[must_use = "a search token must be given back to its Idle"]
 #[derive(Debug)]
 pub struct Token {

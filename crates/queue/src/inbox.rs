@@ -207,7 +207,7 @@ impl<L: Links> Drop for Inbox<L> {
 }
 
 /// The items of an [`Inbox`], in the order in which they came. Dropping it drops the items that are left; if the destructor
-/// of one panics, those behind it are leaked.
+/// of one panics, those behind it are leaked. [`Inbox::take`] has an example.
 #[must_use = "what is not taken out is dropped"]
 pub struct Taken<L: Links> {
     /// The next item, null at the end; each links to the one behind it.

@@ -7,16 +7,16 @@ use core::ptr::{self, NonNull};
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use terrace_sync::{ordering, weakened};
 
-/// An item of a [`LifoSlot`]: it fits into one word, which is not null.
+/// An item of a [`LifoSlot`]: it fits into one word, which is not null. [`LifoSlot`] has an example.
 ///
 /// # Safety
 ///
 /// `into_raw` gives words that `from_raw` turns into the same item, on any thread to which the item may go. Neither runs users' code.
 pub unsafe trait OwnedWord {
-    /// The item as a word that owns it.
+    /// The item as a word that owns it. [`LifoSlot`] has an example.
     fn into_raw(self) -> NonNull<()>;
 
-    /// The item again.
+    /// The item again. [`LifoSlot`] has an example.
     ///
     /// # Safety
     ///

@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::const_fn;
 
-/// Room for one pointer in an item, used while the item is in a queue.
+/// Room for one pointer in an item, used while the item is in a queue. [`Links`] has an example.
 pub struct Link {
     /// Only the thread that has the item touches it: the pusher until the item is published, then the taker.
     next: UnsafeCell<*mut ()>,
@@ -21,7 +21,7 @@ unsafe impl Sync for Link {}
 
 impl Link {
     const_fn! {
-        /// An unused link.
+        /// An unused link. [`Links`] has an example.
         pub const fn new() -> Self {
             Self { next: UnsafeCell::new(ptr::null_mut()) }
         }
@@ -106,16 +106,16 @@ pub unsafe trait Links {
     /// The queued items.
     type Item;
 
-    /// The item as a pointer that owns it.
+    /// The item as a pointer that owns it. [`Links`] has an example.
     fn into_raw(item: Self::Item) -> NonNull<()>;
 
-    /// The item again.
+    /// The item again. [`Links`] has an example.
     ///
     /// # Safety
     /// `raw` comes out of [`into_raw`](Self::into_raw), and the item is taken out of it once.
     unsafe fn from_raw(raw: NonNull<()>) -> Self::Item;
 
-    /// The link of the item.
+    /// The link of the item. [`Links`] has an example.
     ///
     /// # Safety
     /// `raw` comes out of [`into_raw`](Self::into_raw), and the item is not taken out yet.
@@ -158,7 +158,7 @@ impl<T> Node<T> {
     }
 }
 
-/// The [`Links`] of boxed [`Node`]s.
+/// The [`Links`] of boxed [`Node`]s. [`Node::boxed`] has an example.
 #[derive(Debug)]
 pub struct Boxed<T>(PhantomData<T>);
 

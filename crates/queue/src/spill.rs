@@ -28,6 +28,6 @@
 /// ```
 pub trait Spill<T> {
     /// Appends items, oldest first. The iterator does not panic. Items that are not taken out of it are dropped, and such a
-    /// destructor may.
+    /// destructor may. [`Spill`] has an example.
     fn spill(&self, items: impl Iterator<Item = T>);
 }

@@ -39,6 +39,28 @@ pub use core::sync::atomic::Ordering;
 ///
 /// Handshakes between a publisher and a sleeper use [`light`](crate::light) and
 /// [`heavy`](crate::heavy) instead.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+/// use terrace_sync::hint::spin_loop;
+///
+/// static ANSWER: AtomicU32 = AtomicU32::new(0);
+/// static IS_THERE: AtomicBool = AtomicBool::new(false);
+///
+/// let writer = terrace_sync::thread::spawn(|| {
+///     ANSWER.store(42, Ordering::Relaxed);
+///     fence(Ordering::Release);
+///     IS_THERE.store(true, Ordering::Relaxed);
+/// });
+/// while !IS_THERE.load(Ordering::Relaxed) {
+///     spin_loop();
+/// }
+/// fence(Ordering::Acquire);
+/// assert_eq!(ANSWER.load(Ordering::Relaxed), 42);
+/// writer.join().unwrap();
+/// ```
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn fence(order: Ordering) {
@@ -59,7 +81,7 @@ pub fn fence(order: Ordering) {
 macro_rules! common {
     ($name:ident, $value:ty) => {
         const_fn! {
-            /// A new atomic holding `value`.
+            /// A new atomic holding `value`. The [type](Self) has an example.
             #[inline]
             #[cfg_attr(terrace_loom, track_caller)]
             pub const fn new(value: $value) -> Self {
@@ -67,21 +89,21 @@ macro_rules! common {
             }
         }
 
-        /// Loads the value.
+        /// Loads the value. The [type](Self) has an example.
         #[inline(always)]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn load(&self, order: Ordering) -> $value {
             self.0.load(order)
         }
 
-        /// Stores a value.
+        /// Stores a value. The [type](Self) has an example.
         #[inline(always)]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn store(&self, value: $value, order: Ordering) {
             self.0.store(value, order);
         }
 
-        /// Stores a value and returns the previous one. One RMW.
+        /// Stores a value and returns the previous one. One RMW. The [type](Self) has an example.
         #[inline(always)]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn swap(&self, value: $value, order: Ordering) -> $value {
@@ -89,7 +111,7 @@ macro_rules! common {
             self.0.swap(value, order)
         }
 
-        /// Stores `new` if the value is `current`. One RMW, also when it fails.
+        /// Stores `new` if the value is `current`. One RMW, also when it fails. The [type](Self) has an example.
         ///
         /// # Errors
         /// The value found, if it was not `current`.
@@ -106,7 +128,7 @@ macro_rules! common {
             self.0.compare_exchange(current, new, success, failure)
         }
 
-        /// As [`compare_exchange`](Self::compare_exchange), but it may fail without a reason.
+        /// As [`compare_exchange`](Self::compare_exchange), but it may fail without a reason. The [type](Self) has an example.
         ///
         /// # Errors
         /// The value found.
@@ -123,7 +145,7 @@ macro_rules! common {
             self.0.compare_exchange_weak(current, new, success, failure)
         }
 
-        /// Consumes the atomic and returns its value.
+        /// Consumes the atomic and returns its value. The [type](Self) has an example.
         #[inline]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn into_inner(self) -> $value {
@@ -135,7 +157,7 @@ macro_rules! common {
 /// `with_mut`, which loom's `AtomicBool` alone lacks.
 macro_rules! with_mut {
     ($value:ty) => {
-        /// Runs `f` on the value: exclusive access needs no atomic operation.
+        /// Runs `f` on the value: exclusive access needs no atomic operation. The [type](Self) has an example.
         #[inline]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
@@ -166,14 +188,27 @@ macro_rules! integer {
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use terrace_sync::atomic::{", stringify!($name), ", Ordering};")]
+        #[doc = concat!("use terrace_sync::atomic::{", stringify!($name), ", Ordering::Relaxed};")]
         ///
         #[doc = concat!("let number = ", stringify!($name), "::new(1);")]
-        /// assert_eq!(number.fetch_add(2, Ordering::Relaxed), 1);
-        /// assert_eq!(number.fetch_max(5, Ordering::Relaxed), 3);
-        /// assert_eq!(number.swap(7, Ordering::Relaxed), 5);
-        /// let doubled = number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n * 2));
-        /// assert_eq!((doubled, number.into_inner()), (Ok(7), 14));
+        /// number.store(2, Relaxed);
+        /// assert_eq!(number.load(Relaxed), 2);
+        /// assert_eq!(number.swap(7, Relaxed), 2);
+        /// assert_eq!(number.compare_exchange(2, 8, Relaxed, Relaxed), Err(7));
+        /// while number.compare_exchange_weak(7, 8, Relaxed, Relaxed).is_err() {}
+        /// assert_eq!(number.into_inner(), 8);
+        ///
+        #[doc = concat!("let mut number = ", stringify!($name), "::new(12);")]
+        /// assert_eq!(number.fetch_add(3, Relaxed), 12);
+        /// assert_eq!(number.fetch_sub(1, Relaxed), 15);
+        /// assert_eq!(number.fetch_and(0b0111, Relaxed), 0b1110);
+        /// assert_eq!(number.fetch_or(0b1000, Relaxed), 0b0110);
+        /// assert_eq!(number.fetch_xor(0b1111, Relaxed), 0b1110);
+        /// assert_eq!(number.fetch_max(5, Relaxed), 1);
+        /// assert_eq!(number.fetch_min(3, Relaxed), 5);
+        /// assert_eq!(number.fetch_update(Relaxed, Relaxed, |n| Some(n * 2)), Ok(3));
+        /// number.with_mut(|n| *n += 1);
+        /// assert_eq!(number.into_inner(), 7);
         /// ```
         #[derive(Debug)]
         #[repr(transparent)]
@@ -183,23 +218,24 @@ macro_rules! integer {
             common!($name, $value);
             with_mut!($value);
             rmw!($value:
-                /// Adds, wrapping; returns the previous value. One RMW.
+                /// Adds, wrapping; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_add,
-                /// Subtracts, wrapping; returns the previous value. One RMW.
+                /// Subtracts, wrapping; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_sub,
-                /// Bitwise and; returns the previous value. One RMW.
+                /// Bitwise and; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_and,
-                /// Bitwise or; returns the previous value. One RMW.
+                /// Bitwise or; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_or,
-                /// Bitwise exclusive or; returns the previous value. One RMW.
+                /// Bitwise exclusive or; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_xor,
-                /// Maximum; returns the previous value. One RMW.
+                /// Maximum; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_max,
-                /// Minimum; returns the previous value. One RMW.
+                /// Minimum; returns the previous value. One RMW. The [type](Self) has an example.
                 fetch_min
             );
 
             /// Replaces the value by `f` of it until that succeeds or `f` says `None`. One RMW an attempt.
+            /// The [type](Self) has an example.
             ///
             /// # Errors
             /// The value for which `f` said `None`.
@@ -240,12 +276,18 @@ integer!(AtomicUsize, usize);
 /// # Examples
 ///
 /// ```
-/// use terrace_sync::atomic::{AtomicBool, Ordering};
+/// use terrace_sync::atomic::{AtomicBool, Ordering::Relaxed};
 ///
 /// let flag = AtomicBool::new(false);
-/// assert!(!flag.swap(true, Ordering::AcqRel));
-/// assert!(flag.fetch_and(false, Ordering::AcqRel));
-/// assert!(!flag.load(Ordering::Acquire));
+/// flag.store(true, Relaxed);
+/// assert!(flag.load(Relaxed));
+/// assert!(flag.swap(false, Relaxed));
+/// assert_eq!(flag.compare_exchange(true, false, Relaxed, Relaxed), Err(false));
+/// while flag.compare_exchange_weak(false, true, Relaxed, Relaxed).is_err() {}
+/// assert!(flag.fetch_and(false, Relaxed));
+/// assert!(!flag.fetch_or(true, Relaxed));
+/// assert!(flag.fetch_xor(true, Relaxed));
+/// assert!(!flag.into_inner());
 /// ```
 #[derive(Debug)]
 #[repr(transparent)]
@@ -254,11 +296,11 @@ pub struct AtomicBool(backend::AtomicBool);
 impl AtomicBool {
     common!(AtomicBool, bool);
     rmw!(bool:
-        /// Logical and; returns the previous value. One RMW.
+        /// Logical and; returns the previous value. One RMW. The [type](Self) has an example.
         fetch_and,
-        /// Logical or; returns the previous value. One RMW.
+        /// Logical or; returns the previous value. One RMW. The [type](Self) has an example.
         fetch_or,
-        /// Logical exclusive or; returns the previous value. One RMW.
+        /// Logical exclusive or; returns the previous value. One RMW. The [type](Self) has an example.
         fetch_xor
     );
 }
@@ -280,6 +322,15 @@ impl Default for AtomicBool {
 /// let pointer = AtomicPtr::new(&raw mut one);
 /// assert_eq!(pointer.swap(&raw mut other, Ordering::AcqRel), &raw mut one);
 /// assert_eq!(pointer.load(Ordering::Acquire), &raw mut other);
+///
+/// let [first, second] = [&raw mut one, &raw mut other];
+/// pointer.store(first, Ordering::Release);
+/// let exchanged = pointer.compare_exchange(second, first, Ordering::AcqRel, Ordering::Acquire);
+/// assert_eq!(exchanged, Err(first));
+/// while pointer.compare_exchange_weak(first, second, Ordering::AcqRel, Ordering::Acquire).is_err() {}
+/// let mut pointer = pointer;
+/// assert_eq!(pointer.with_mut(|inner| std::mem::replace(inner, first)), second);
+/// assert_eq!(pointer.into_inner(), first);
 /// ```
 #[derive(Debug)]
 #[repr(transparent)]

@@ -10,11 +10,13 @@
 /// ```
 /// use terrace_sync::cell::UnsafeCell;
 ///
-/// let cell = UnsafeCell::new(1);
+/// let mut cell = UnsafeCell::new(1);
 /// // SAFETY: this thread alone has the cell.
 /// cell.with_mut(|value| unsafe { *value += 1 });
 /// // SAFETY: as above.
 /// assert_eq!(cell.with(|value| unsafe { *value }), 2);
+/// *cell.get_mut() += 1;
+/// assert_eq!(cell.into_inner(), 3);
 /// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
@@ -25,7 +27,7 @@ pub struct UnsafeCell<T>(
 
 impl<T> UnsafeCell<T> {
     const_fn! {
-        /// A cell holding `value`.
+        /// A cell holding `value`. The [type](Self) has an example.
         #[inline]
         #[cfg_attr(terrace_loom, track_caller)]
         pub const fn new(value: T) -> Self {
@@ -36,7 +38,7 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// Runs `f` on a pointer to the value: a read.
+    /// Runs `f` on a pointer to the value: a read. The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(terrace_loom, track_caller)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
@@ -46,7 +48,7 @@ impl<T> UnsafeCell<T> {
         return f(self.0.get());
     }
 
-    /// Runs `f` on a pointer to the value: a write.
+    /// Runs `f` on a pointer to the value: a write. The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(terrace_loom, track_caller)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
@@ -56,7 +58,7 @@ impl<T> UnsafeCell<T> {
         return f(self.0.get());
     }
 
-    /// The value, through an exclusive borrow.
+    /// The value, through an exclusive borrow. The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(terrace_loom, track_caller)]
     pub fn get_mut(&mut self) -> &mut T {
@@ -70,7 +72,7 @@ impl<T> UnsafeCell<T> {
         self.0.get_mut()
     }
 
-    /// Consumes the cell and returns the value.
+    /// Consumes the cell and returns the value. The [type](Self) has an example.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()

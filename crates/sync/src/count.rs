@@ -9,7 +9,7 @@
 
 use core::ops::Sub;
 
-/// Totals of the calling thread since it started.
+/// Totals of the calling thread since it started. [`Counts::of`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -35,6 +35,7 @@ pub struct Counts {
 
 impl Counts {
     /// The calling thread's totals; zeros unless built with `--cfg terrace_count`.
+    /// [`Counts::of`] has an example.
     #[inline]
     pub fn now() -> Self {
         #[cfg(all(terrace_count, feature = "std"))]

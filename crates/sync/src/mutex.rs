@@ -26,12 +26,13 @@ mod plain {
     /// ```
     /// use terrace_sync::Mutex;
     ///
-    /// let list = Mutex::new(vec![1]);
+    /// let mut list = Mutex::new(vec![1]);
     /// let guard = list.lock();
     /// assert!(list.try_lock().is_none());
     /// drop(guard);
     /// list.lock().push(2);
-    /// assert_eq!(list.into_inner(), [1, 2]);
+    /// list.get_mut().push(3);
+    /// assert_eq!(list.into_inner(), [1, 2, 3]);
     /// ```
     #[derive(Debug, Default)]
     pub struct Mutex<T>(backend::Mutex<T>);
@@ -41,20 +42,20 @@ mod plain {
 
     impl<T> Mutex<T> {
         const_fn! {
-            /// An unlocked mutex holding `value`.
+            /// An unlocked mutex holding `value`. The [type](Self) has an example.
             pub const fn new(value: T) -> Self {
                 Self(backend::Mutex::new(value))
             }
         }
 
-        /// Locks, blocking until that is possible.
+        /// Locks, blocking until that is possible. The [type](Self) has an example.
         #[inline]
         pub fn lock(&self) -> MutexGuard<'_, T> {
             count::lock();
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Locks if that is possible at once.
+        /// Locks if that is possible at once. The [type](Self) has an example.
         #[inline]
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             count::lock();
@@ -65,12 +66,12 @@ mod plain {
             }
         }
 
-        /// The value, through an exclusive borrow.
+        /// The value, through an exclusive borrow. The [type](Self) has an example.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Consumes the mutex and returns the value.
+        /// Consumes the mutex and returns the value. The [type](Self) has an example.
         pub fn into_inner(self) -> T {
             self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
         }

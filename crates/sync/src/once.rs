@@ -33,7 +33,7 @@ mod hosted {
 
     impl<T> OnceLock<T> {
         const_fn! {
-            /// An empty cell.
+            /// An empty cell. The [type](Self) has an example.
             pub const fn new() -> Self {
                 Self {
                     #[cfg(any(terrace_loom, terrace_shuttle))]
@@ -43,7 +43,7 @@ mod hosted {
             }
         }
 
-        /// The value, if it was written.
+        /// The value, if it was written. The [type](Self) has an example.
         #[inline]
         pub fn get(&self) -> Option<&T> {
             #[cfg(any(terrace_loom, terrace_shuttle))]
@@ -51,7 +51,7 @@ mod hosted {
             self.value.get()
         }
 
-        /// Writes the value.
+        /// Writes the value. The [type](Self) has an example.
         ///
         /// # Errors
         /// Gives `value` back if the cell was written before.
@@ -62,6 +62,7 @@ mod hosted {
         }
 
         /// The value, written by `f` if the cell was empty. At most one `f` runs; others wait for it.
+        /// The [type](Self) has an example.
         #[inline]
         pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
             #[cfg(any(terrace_loom, terrace_shuttle))]
@@ -70,6 +71,14 @@ mod hosted {
         }
 
         /// Empties the cell and returns the value, if it was written.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let mut cell = terrace_sync::OnceLock::new();
+        /// cell.set(42).unwrap();
+        /// assert_eq!((cell.take(), cell.take()), (Some(42), None));
+        /// ```
         pub fn take(&mut self) -> Option<T> {
             self.value.take()
         }

@@ -22,26 +22,29 @@ macro_rules! usage {
         /// ```
         #[doc = concat!("use terrace_tasks::{", stringify!($Pool), ", TaskPool};")]
         ///
+        #[doc = concat!("assert!(", stringify!($Pool), "::try_get().is_none());")]
         #[doc = concat!("let pool = ", stringify!($Pool), "::get_or_init(TaskPool::new);")]
         /// let sums = pool.scope(|scope| scope.spawn(async { 6 * 7 }));
         /// assert_eq!(sums, [42]);
-        #[doc = concat!("assert!(", stringify!($Pool), "::try_get().is_some());")]
+        #[doc = concat!("assert!(std::ptr::eq(pool, ", stringify!($Pool), "::get()));")]
         /// ```
         #[derive(Debug)]
         pub struct $Pool(TaskPool);
 
         impl $Pool {
-            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs. The type has an example.
+            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs.
+            /// The [type](Self) has an example.
             pub fn get_or_init(f: impl FnOnce() -> TaskPool) -> &'static Self {
                 $SLOT.get_or_init(|| Self(f()))
             }
 
             /// The process's pool of this kind, `None` before [`get_or_init`](Self::get_or_init).
+            /// The [type](Self) has an example.
             pub fn try_get() -> Option<&'static Self> {
                 $SLOT.get()
             }
 
-            /// The process's pool of this kind.
+            /// The process's pool of this kind. The [type](Self) has an example.
             ///
             /// # Panics
             /// Before [`get_or_init`](Self::get_or_init) was called.

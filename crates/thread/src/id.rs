@@ -17,6 +17,12 @@ pub struct ThreadId(pub(crate) u64);
 
 impl ThreadId {
     /// The number, never 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_ne!(terrace_thread::id().get(), 0);
+    /// ```
     #[must_use]
     pub fn get(self) -> u64 {
         self.0
@@ -29,7 +35,7 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// The current thread's id. One thread-local load after the first call.
+/// The current thread's id. One thread-local load after the first call. [`ThreadId`] has an example.
 #[doc(alias = "current")]
 #[inline]
 #[must_use]

@@ -7,6 +7,7 @@ use terrace_sync::Arc;
 #[doc(alias("Wake", "Unparker"))]
 pub trait Notify: Send + Sync {
     /// Makes the thread look at its queues again, now or before it sleeps next.
+    /// [`notifier`](crate::notifier) has an example.
     fn notify(&self);
 }
 

@@ -188,6 +188,7 @@ fn with<T>(f: impl FnOnce(&Pinned) -> T) -> Option<T> {
 }
 
 /// Whether tasks are queued for the current thread; valid after a fence. One thread-local load and three more.
+/// [`tick`] has an example.
 #[inline]
 #[must_use]
 pub fn has_work() -> bool {

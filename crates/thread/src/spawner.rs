@@ -73,7 +73,7 @@ impl ThreadSpawner {
         }
     }
 
-    /// The id of the thread that tasks run on.
+    /// The id of the thread that tasks run on. [`current`](Self::current) has an example.
     #[must_use]
     pub fn thread_id(&self) -> ThreadId {
         ThreadId(self.pinned.core.owner())
@@ -117,6 +117,14 @@ impl ThreadSpawner {
     }
 
     /// As [`spawn_with`](Self::spawn_with). On the thread itself it calls `make`, and polls the future once, before it returns.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let here = terrace_thread::ThreadSpawner::current();
+    /// let mut task = here.spawn_eager_with(|| async { *std::rc::Rc::new(42) });
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where

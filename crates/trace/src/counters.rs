@@ -38,6 +38,7 @@ pub struct Counters {
 
 impl Counters {
     /// The counts since `earlier`. `global_queue_depth`, a level, stays as it is.
+    /// The [type](Self) has an example.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

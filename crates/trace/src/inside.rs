@@ -12,12 +12,18 @@ use crate::span::Span;
 /// let span = inside(Span::Scope);
 /// // The thread waits for the children of a scope.
 /// drop(span);
+/// # #[cfg(feature = "timeline")] {
+/// let mut json = Vec::new();
+/// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+/// assert!(String::from_utf8(json)?.contains(r#""cat":"scope""#));
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 #[must_use = "the span ends when it is dropped"]
 pub struct Inside(Span);
 
-/// Begins a span of the calling thread.
+/// Begins a span of the calling thread. [`Inside`] has an example.
 #[inline(always)]
 pub fn inside(span: Span) -> Inside {
     record!(Begin, span);

@@ -74,6 +74,17 @@ pub const TIMELINE: bool = cfg!(all(
 ));
 
 /// The calling thread is the worker with this index of the pool with this number from now on. The timeline shows it.
+///
+/// # Examples
+///
+/// ```
+/// terrace_trace::worker(7, 3);
+/// # #[cfg(feature = "timeline")] {
+/// let timeline = terrace_trace::timeline::snapshot();
+/// let thread = &timeline.threads()[0];
+/// assert_eq!((thread.pool(), thread.worker()), (Some(7), Some(3)));
+/// # }
+/// ```
 #[inline(always)]
 pub fn worker(pool: u64, index: usize) {
     let _ = (pool, index);
@@ -82,6 +93,23 @@ pub fn worker(pool: u64, index: usize) {
 }
 
 /// The task that the thread polls has this name, which was given at this line.
+///
+/// # Examples
+///
+/// ```
+/// use std::panic::Location;
+/// use terrace_trace::Mark;
+///
+/// let poll = Mark::spawned::<u32>().polls();
+/// terrace_trace::polls_named("wash dishes", Location::caller());
+/// drop(poll);
+/// # #[cfg(feature = "timeline")] {
+/// let mut json = Vec::new();
+/// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+/// assert!(String::from_utf8(json)?.contains(r#""name":"wash dishes""#));
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[inline(always)]
 pub fn polls_named(name: &str, location: &'static core::panic::Location<'static>) {
     let _ = (name, location);
@@ -110,22 +138,88 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// A task was spawned.
+    /// A task was spawned. [`Counters`] has an example.
     spawn() => Spawned += 1;
     /// The calling thread begins to poll a task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::run_begin();
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.worker_poll_count, on);
+    /// ```
     run_begin() => Polled += 1;
     /// The calling worker put a task into its own queue.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::local_schedule();
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.worker_local_schedule_count, on);
+    /// ```
     local_schedule() => LocallyScheduled += 1;
     /// The calling worker took `n` tasks from a peer in one operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::steal(3);
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.worker_steal_count, 3 * on);
+    /// assert_eq!(counted.worker_steal_operations, on);
+    /// ```
     steal(n) => Stolen += n, StealOperations += 1 => Steal(n);
     /// The calling thread is about to sleep.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::park();
+    /// // The thread sleeps.
+    /// terrace_trace::unpark();
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.worker_park_count, on);
+    /// assert_eq!(counted.worker_unpark_count, on);
+    /// ```
     park() => Parked += 1 => Park(0_u8);
-    /// The calling thread has ended its sleep, for any reason.
+    /// The calling thread has ended its sleep, for any reason. [`park`] has an example.
     unpark() => Unparked += 1 => Unpark(0_u8);
     /// The waker has chosen `worker`, which sleeps or is about to. The waker calls this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::wake(2);
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.worker_wake_count, on);
+    /// ```
     wake(worker) => Woken += 1 => WakeWorker(worker);
     /// The calling thread put `n` tasks into a shared queue.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let before = terrace_trace::snapshot();
+    /// terrace_trace::inject(5);
+    /// terrace_trace::take(4);
+    /// let counted = terrace_trace::snapshot().since(&before);
+    /// let on = u64::from(terrace_trace::ENABLED);
+    /// assert_eq!(counted.remote_schedule_count, 5 * on);
+    /// assert_eq!(counted.global_queue_depth, on);
+    /// ```
     inject(n) => Injected += n;
-    /// The calling thread took `n` tasks out of a shared queue.
+    /// The calling thread took `n` tasks out of a shared queue. [`inject`] has an example.
     take(n) => Taken += n;
 }

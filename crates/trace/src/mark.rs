@@ -7,6 +7,28 @@ use on as inner;
 use off as inner;
 
 /// A task, as the timeline knows it: its number and where it was spawned. No bytes and no code without the feature `timeline`.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::Mark;
+///
+/// struct Dishes;
+///
+/// let mark = Mark::spawned::<Dishes>();
+/// let poll = mark.polls();
+/// // The thread polls the task.
+/// drop(poll);
+/// mark.woken();
+/// drop(mark.polls());
+/// # #[cfg(feature = "timeline")] {
+/// let mut json = Vec::new();
+/// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+/// let json = String::from_utf8(json)?;
+/// assert!(json.contains("Dishes") && json.contains(r#""why":"woken""#));
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(inner::Mark);
 
@@ -15,6 +37,7 @@ impl Mark {
     pub const UNKNOWN: Self = Self(inner::UNKNOWN);
 
     /// A new task, whose future or closure is an `F`, is spawned by the calling thread, at the line that called the caller.
+    /// The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(feature = "timeline", track_caller)]
     #[must_use]
@@ -22,19 +45,52 @@ impl Mark {
         Self(inner::spawned(core::any::type_name::<F>()))
     }
 
-    /// The calling thread has woken the task, and queues it next.
+    /// The calling thread has woken the task, and queues it next. The [type](Self) has an example.
     #[inline(always)]
     pub fn woken(self) {
         record!(Woken, self.0);
     }
 
     /// The calling thread has polled the task, and queues it next: a waker has woken it in the poll.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_trace::Mark;
+    ///
+    /// let mark = Mark::spawned::<u32>();
+    /// drop(mark.polls());
+    /// mark.woken_in_poll();
+    /// drop(mark.polls());
+    /// # #[cfg(feature = "timeline")] {
+    /// let mut json = Vec::new();
+    /// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+    /// assert!(String::from_utf8(json)?.contains(r#""why":"woken in its own poll""#));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn woken_in_poll(self) {
         record!(WokenInPoll, self.0);
     }
 
     /// The task goes into a lane before all others if `high`, else into the one behind all others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_trace::Mark;
+    ///
+    /// let mark = Mark::spawned::<u32>();
+    /// mark.queued_on_lane(true);
+    /// drop(mark.polls());
+    /// # #[cfg(feature = "timeline")] {
+    /// let mut json = Vec::new();
+    /// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+    /// assert!(String::from_utf8(json)?.contains(r#""why":"spawned, high lane""#));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn queued_on_lane(self, high: bool) {
         match high {
@@ -43,7 +99,7 @@ impl Mark {
         }
     }
 
-    /// The calling thread polls the task until the result is dropped.
+    /// The calling thread polls the task until the result is dropped. The [type](Self) has an example.
     #[inline(always)]
     pub fn polls(self) -> Polling {
         record!(Poll, self.0);
@@ -52,10 +108,24 @@ impl Mark {
 }
 
 /// A line of the program that spawns, for calls that spawn in closures. No bytes and no code without the feature `timeline`.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::Caller;
+///
+/// let (line, caller) = (line!(), Caller::here());
+/// # #[cfg(feature = "timeline")] {
+/// let spawns = caller.spawns();
+/// assert_eq!(terrace_trace::spawn_site().line(), line);
+/// drop(spawns);
+/// assert_ne!(terrace_trace::spawn_site().line(), line);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Caller(inner::Caller);
 
-/// The calling thread spawns for a [`Caller`] until this is dropped.
+/// The calling thread spawns for a [`Caller`] until this is dropped. [`Caller`] has an example.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct Spawns {
@@ -66,7 +136,7 @@ impl Caller {
     /// No line of the program.
     pub const UNKNOWN: Self = Self(inner::NOWHERE);
 
-    /// The line that called the caller.
+    /// The line that called the caller. The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(feature = "timeline", track_caller)]
     #[must_use]
@@ -75,7 +145,7 @@ impl Caller {
     }
 
     /// What the calling thread spawns until the result is dropped was spawned at this line. A future that a closed executor refuses is
-    /// dropped meanwhile; what its destructor spawns counts for this line, too.
+    /// dropped meanwhile; what its destructor spawns counts for this line, too. The [type](Self) has an example.
     #[inline(always)]
     pub fn spawns(self) -> Spawns {
         Spawns {
@@ -85,13 +155,14 @@ impl Caller {
 }
 
 /// The line that spawns: the one that called the caller, or that of the [`Caller`] for which it does so.
+/// [`Caller`] has an example.
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 #[track_caller]
 pub fn spawn_site() -> &'static core::panic::Location<'static> {
     inner::site(core::panic::Location::caller())
 }
 
-/// The poll of a task, until this is dropped.
+/// The poll of a task, until this is dropped. [`Mark`] has an example.
 #[derive(Debug)]
 #[must_use = "the poll ends when it is dropped"]
 pub struct Polling(Mark);

@@ -1,6 +1,6 @@
 //! Stretches of a thread's time that are no polls.
 
-/// What a thread is in the middle of.
+/// What a thread is in the middle of. [`Inside`](crate::Inside) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Span {

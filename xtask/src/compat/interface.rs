@@ -56,8 +56,8 @@ fn test(dir: &Path) -> Result<Outcome> {
 /// The public items, with their auto traits.
 fn items(dir: &Path) -> Result<String> {
     let (build, name) = (Build::of(dir, dir.join("target")), ASYNC_EXECUTOR.name);
-    let items = api::describe(build, "doc --quiet --no-deps", &[name], AutoTraits::Listed)?;
-    Ok(plain(&items.concat()))
+    let described = api::describe(build, "doc --quiet --no-deps", &[name], AutoTraits::Listed)?;
+    Ok(described.iter().map(|of| plain(&of.items)).collect())
 }
 
 /// The items without what no program sees: which lifetimes have names in an `impl`, and who implements `Drop`.

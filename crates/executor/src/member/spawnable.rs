@@ -32,6 +32,7 @@ pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
 }
 
 /// Work for [`Worker::spawn_local`], which need not be `Send`: as [`Spawnable`] otherwise. Sealed.
+/// [`Worker::spawn_local`] has an example.
 #[diagnostic::on_unimplemented(
     message = "a worker cannot spawn `{Self}` for its own thread",
     label = "neither a closure without a result nor a future",
@@ -48,7 +49,8 @@ pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
     fn spawn_local(self, pool: Option<Spawner>) -> Self::Output;
 }
 
-/// One half of a [`join`](crate::join()): a closure without an argument, or with `&Worker`. Sealed.
+/// One half of a [`join`](fn@crate::join): a closure without an argument, or with `&Worker`. Sealed.
+/// [`join`](fn@crate::join) has an example.
 #[diagnostic::on_unimplemented(
     message = "`join` cannot call `{Self}`",
     label = "not a closure without an argument, nor one that takes `&Worker`",

@@ -77,7 +77,8 @@ pub(crate) fn default_name(index: usize) -> String {
 }
 
 /// The loop of one worker, as a future: see [`Builder::worker_main`](crate::Builder::worker_main). It is ready when the worker ends,
-/// also if it is polled again. It stays on the worker's thread. `worker_main` has an example.
+/// also if it is polled again. It stays on the worker's thread.
+/// [`Builder::worker_main`](crate::Builder::worker_main) has an example.
 #[must_use = "a worker runs nothing until its future is polled"]
 pub struct WorkerLoop<'w>(&'w mut dyn PollLoop);
 

@@ -139,8 +139,8 @@ impl Drop for Pool {
     }
 }
 
-/// The place of a worker that runs on a thread of the program. [`Builder::build_hosted`](crate::Builder::build_hosted) makes them,
-/// and has an example.
+/// The place of a worker that runs on a thread of the program.
+/// [`Builder::build_hosted`](crate::Builder::build_hosted) has an example.
 ///
 /// A place that is dropped without a call of [`run`](Self::run) leaves the executor with one worker less.
 #[must_use = "the executor waits for its worker"]

@@ -85,26 +85,26 @@ pub struct LocalMetrics {
 
 impl LocalMetrics {
     /// Tasks that have not ended: one runs, others are queued, or wait to be woken. A task that another thread is about to queue
-    /// counts.
+    /// counts. The [type](Self) has an example.
     #[must_use]
     pub fn num_alive_tasks(&self) -> usize {
         self.num_alive_tasks
     }
 
-    /// Tasks that were spawned so far, also by other threads.
+    /// Tasks that were spawned so far, also by other threads. The [type](Self) has an example.
     #[must_use]
     pub fn spawned_tasks_count(&self) -> usize {
         self.spawned_tasks_count
     }
 
-    /// Tasks that are queued, one that was cancelled there included.
+    /// Tasks that are queued, one that was cancelled there included. The [type](Self) has an example.
     #[must_use]
     #[doc(alias = "global_queue_depth")]
     pub fn queue_depth(&self) -> usize {
         self.queue_depth
     }
 
-    /// Polls of tasks, the first ones of eager children included.
+    /// Polls of tasks, the first ones of eager children included. The [type](Self) has an example.
     #[must_use]
     #[doc(alias = "worker_poll_count")]
     pub fn poll_count(&self) -> usize {
@@ -112,6 +112,17 @@ impl LocalMetrics {
     }
 
     /// How often a [`run`](crate::LocalExecutor::run) or [`tick`](crate::LocalExecutor::tick) found no task, and waited for one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_lite::future::{block_on, poll_once};
+    ///
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// assert_eq!(executor.metrics().park_count(), 0);
+    /// assert_eq!(block_on(poll_once(executor.tick())), None);
+    /// assert_eq!(executor.metrics().park_count(), 1);
+    /// ```
     #[must_use]
     #[doc(alias = "worker_park_count")]
     pub fn park_count(&self) -> usize {

@@ -1,6 +1,6 @@
 //! What a deque asks its caller from time to time: how often to ask again, and whom to offer its jobs.
 
-/// Which threads a deque's jobs are for.
+/// Which threads a deque's jobs are for. [`Pace`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Offer {
@@ -30,7 +30,7 @@ impl Offer {
     }
 }
 
-/// The state of a deque when its owner considers.
+/// The state of a deque when its owner considers. [`Consider`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Considered {
@@ -71,6 +71,19 @@ pub struct Pace {
 }
 
 /// When an owner gives its oldest job away. Any thread takes it then, without a fence.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+///
+/// let deque = ForkDeque::<usize>::boxed();
+/// // SAFETY: one owner handle of this deque.
+/// let me = unsafe { deque.owner() };
+/// let give = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Unasked };
+/// me.push(1, give).unwrap();
+/// assert_eq!(deque.take_gift(), Some(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     /// If a thread has asked for one, and the jobs are [`Offer::Open`].
@@ -80,15 +93,45 @@ pub enum Gives {
 }
 
 /// The caller's part of a push in which the owner considers. A closure from [`Considered`] to [`Pace`] is one.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::fork::{Consider, Considered, ForkDeque, Gives, Offer, Pace};
+///
+/// /// Offers its jobs to all, and counts how often it would wake a thread.
+/// struct Open<'w> {
+///     wakes: &'w mut u32,
+/// }
+///
+/// impl Consider for Open<'_> {
+///     fn pace(&mut self, _: Considered) -> Pace {
+///         Pace { pushes: 32, offer: Offer::Open, gives: Gives::Asked }
+///     }
+///
+///     fn published(&mut self, now: Considered) {
+///         *self.wakes += u32::from(now.first);
+///     }
+/// }
+///
+/// let deque = ForkDeque::<usize>::boxed();
+/// // SAFETY: one owner handle of this deque.
+/// let me = unsafe { deque.owner() };
+/// let mut wakes = 0;
+/// me.push(1, Open { wakes: &mut wakes }).unwrap();
+/// me.push(2, Open { wakes: &mut wakes }).unwrap();
+/// assert_eq!((wakes, deque.offer()), (1, Offer::Open));
+/// ```
 pub trait Consider {
     /// Called before the job is in the deque.
     ///
-    /// A panic leaves the deque as it was.
+    /// A panic leaves the deque as it was. [`Consider`] has an example.
     fn pace(&mut self, now: Considered) -> Pace;
 
     /// Called when job, offer and gift are visible, apart from a fence: the place to fence and to wake sleepers.
     ///
     /// A panic aborts the process: the job lies on the frame that would unwind.
+    /// [`Consider`] has an example.
     #[inline]
     fn published(&mut self, now: Considered) {
         let _ = now;

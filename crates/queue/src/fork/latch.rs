@@ -59,7 +59,7 @@ fn done<S>() -> *mut S {
 
 impl<S> Latch<S> {
     terrace_sync::const_fn! {
-        /// An unset latch.
+        /// An unset latch. The [type](Self) has an example.
         #[inline(always)]
         pub const fn new() -> Self {
             Self(AtomicPtr::new(ptr::null_mut()))
@@ -87,6 +87,7 @@ impl<S> Latch<S> {
     }
 
     /// The joiner is going to sleep: `sleeper` will wake it. False if the job has ended. Called at most once.
+    /// The [type](Self) has an example.
     ///
     /// # Safety
     /// `sleeper` lives, any thread may use it, and it is not changed, until [`is_done`](Self::is_done) is true.
@@ -104,6 +105,20 @@ impl<S> Latch<S> {
     ///
     /// # Safety
     /// The calling thread runs the job, and has not set the latch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::Latch;
+    ///
+    /// let (latch, joiner) = (Latch::new(), "the joiner");
+    /// // SAFETY: this thread stands for the one that runs the job, and has not set the latch.
+    /// assert_eq!(unsafe { latch.sleeper() }, None);
+    /// // SAFETY: the sleeper lives as long as the latch.
+    /// assert!(unsafe { latch.announce(&joiner) });
+    /// // SAFETY: as above.
+    /// assert_eq!(unsafe { latch.sleeper() }, Some(&"the joiner"));
+    /// ```
     #[inline]
     pub unsafe fn sleeper(&self) -> Option<&S> {
         let acquire = ordering!("queue-latch-sleeper-relaxed", Acquire);
@@ -118,6 +133,20 @@ impl<S> Latch<S> {
     ///
     /// # Safety
     /// As [`sleeper`](Self::sleeper).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::fork::Latch;
+    ///
+    /// let (latch, joiner) = (Latch::new(), "the joiner");
+    /// // SAFETY: the sleeper lives as long as the latch.
+    /// assert!(unsafe { latch.announce(&joiner) });
+    /// latch.fence_before_look();
+    /// // The joiner finds no work, and sleeps. Then the job makes some visible.
+    /// // SAFETY: this thread stands for the one that runs the job, and has not set the latch.
+    /// assert_eq!(unsafe { latch.sleeper_for_work() }, Some(&"the joiner"));
+    /// ```
     #[inline]
     pub unsafe fn sleeper_for_work(&self) -> Option<&S> {
         // Fence pair: `heavy` in `fence_before_look`.
@@ -127,6 +156,7 @@ impl<S> Latch<S> {
     }
 
     /// The joiner, which has announced itself, calls this before it looks for work of the job, in each sleep.
+    /// [`sleeper_for_work`](Self::sleeper_for_work) has an example.
     #[inline]
     pub fn fence_before_look(&self) {
         // Fence pair: `light` in `sleeper_for_work`.
@@ -136,6 +166,7 @@ impl<S> Latch<S> {
     }
 
     /// The job has ended: the joiner may go on. Wakes it with `wake` if it sleeps, by what `copy` made of its sleeper.
+    /// The [type](Self) has an example.
     ///
     /// # Safety
     /// `this` is the latch of a job that the calling thread ran, and that it has not set. The frame may be gone when this

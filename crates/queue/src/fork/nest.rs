@@ -32,7 +32,7 @@ use super::word::Word;
 /// each time: a range of 10^27 needs some fifty.
 const SHOWN: usize = if cfg!(terrace_loom) { 8 } else { 64 };
 
-/// A root: the seat of its thread, its depth there, and its number.
+/// A root: the seat of its thread, its depth there, and its number. [`Nest::begin`] has an example.
 ///
 /// | bits | content |
 /// |---|---|
@@ -286,6 +286,7 @@ impl Nest {
     }
 
     /// The root that the thread in `root` waits for: it lies inside of `root`.
+    /// [`set_wait`](Self::set_wait) has an example.
     pub fn next_of(&self, root: Root) -> Option<Root> {
         if !self.is_inside(root) {
             return None;

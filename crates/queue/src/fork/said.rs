@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::deque::CAPACITY;
 
-/// Where a push put its job, for the pop.
+/// Where a push put its job, for the pop. The [module](crate::fork) has an example.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a job that was pushed has to be popped"]
 pub struct Depth {
@@ -24,6 +24,7 @@ impl Depth {
 }
 
 /// What [`Owner::push`](super::Owner::push) says if the deque holds as many jobs as it can: the job was not pushed.
+/// [`Owner::push`](super::Owner::push) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -35,7 +36,7 @@ impl fmt::Display for Full {
 
 impl core::error::Error for Full {}
 
-/// To which thread a job belongs that was pushed.
+/// To which thread a job belongs that was pushed. The [module](crate::fork) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a job that is mine has to be run, one that is stolen to be waited for"]
 pub enum Popped {

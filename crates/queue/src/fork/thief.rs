@@ -9,7 +9,7 @@ use super::gift::Gift;
 use super::top::Top;
 use super::word::Word;
 
-/// A job that [`ForkDeque::steal`] got, and how.
+/// The job that a thief got, and how. [`ForkDeque::steal`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stolen<T> {
     /// The owner gave it.

@@ -7,11 +7,39 @@ use core::ptr::NonNull;
 /// # Safety
 ///
 /// `from_raw` returns the value that `into_raw` was given, on any thread.
+///
+/// # Examples
+///
+/// ```
+/// use std::ptr::without_provenance_mut;
+/// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Word};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Job(u8);
+///
+/// // SAFETY: the word is the number, and nothing is behind it.
+/// unsafe impl Word for Job {
+///     fn into_raw(self) -> *mut () {
+///         without_provenance_mut(self.0.into())
+///     }
+///
+///     unsafe fn from_raw(raw: *mut ()) -> Self {
+///         Self(raw.addr() as u8)
+///     }
+/// }
+///
+/// # let share = |_: Considered| Pace { pushes: 1, offer: Offer::Open, gives: Gives::Asked };
+/// let deque = ForkDeque::<Job>::boxed();
+/// // SAFETY: one owner handle of this deque.
+/// let me = unsafe { deque.owner() };
+/// me.push(Job(7), share).unwrap();
+/// assert_eq!(deque.force(), Some(Job(7)));
+/// ```
 pub unsafe trait Word: Copy {
-    /// The job as a word.
+    /// The job as a word. [`Word`] has an example.
     fn into_raw(self) -> *mut ();
 
-    /// The job that became this word.
+    /// The job that became this word. [`Word`] has an example.
     ///
     /// # Safety
     ///

@@ -12,6 +12,27 @@ use crate::count;
 /// **Guarantee:** that of [`crate::light`], with [`heavy`] of this module as the other half.
 ///
 /// Cost: one load and a branch that is predicted; `fence(SeqCst)` where [`fence_kind`] is symmetric.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, Ordering};
+/// use terrace_sync::steal;
+///
+/// static OWNER: AtomicBool = AtomicBool::new(false);
+/// static THIEF: AtomicBool = AtomicBool::new(false);
+///
+/// let thief = terrace_sync::thread::spawn(|| {
+///     THIEF.store(true, Ordering::Relaxed);
+///     steal::heavy();
+///     OWNER.load(Ordering::Relaxed)
+/// });
+/// OWNER.store(true, Ordering::Relaxed);
+/// steal::light();
+/// let sees_thief = THIEF.load(Ordering::Relaxed);
+/// let sees_owner = thief.join().unwrap();
+/// assert!(sees_thief || sees_owner, "no two threads take the same item");
+/// ```
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light() {
@@ -26,6 +47,30 @@ pub fn light() {
 ///
 /// In a process whose pair is symmetric it orders nothing between threads. Code that may run there keeps a word by which it
 /// tells, and calls [`light`] instead. Under loom, shuttle, ThreadSanitizer and Miri it is a full fence.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, Ordering};
+/// use terrace_sync::{FenceKind, steal};
+///
+/// static OWNER: AtomicBool = AtomicBool::new(false);
+/// static THIEF: AtomicBool = AtomicBool::new(false);
+///
+/// let kind = steal::fence_kind();
+/// let thief = terrace_sync::thread::spawn(|| {
+///     THIEF.store(true, Ordering::Relaxed);
+///     steal::heavy();
+///     OWNER.load(Ordering::Relaxed)
+/// });
+/// OWNER.store(true, Ordering::Relaxed);
+/// match kind {
+///     FenceKind::Asymmetric => steal::light_asymmetric(),
+///     FenceKind::Symmetric => steal::light(),
+/// }
+/// let sees_thief = THIEF.load(Ordering::Relaxed);
+/// assert!(sees_thief || thief.join().unwrap());
+/// ```
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light_asymmetric() {
@@ -38,6 +83,7 @@ pub fn light_asymmetric() {
 /// The thief's half: between its read of what thieves have taken and its read of what the owner has left.
 ///
 /// Where [`fence_kind`] is asymmetric it is a system call that interrupts every running thread of the process.
+/// [`light`] has an example.
 ///
 /// # Aborts
 /// If the system refuses a barrier that it allowed when the form was chosen, as in a sandbox entered later. Owners
@@ -54,6 +100,15 @@ pub fn heavy() {
 
 /// As [`heavy`], for a thief that can do without: false if the system refuses the barrier. It has ordered nothing then, and
 /// the thief takes nothing.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::steal;
+///
+/// let is_fenced = steal::try_heavy();
+/// assert_eq!(is_fenced, !steal::is_refused());
+/// ```
 #[inline]
 #[must_use = "without the fence a thief takes nothing"]
 #[cfg_attr(terrace_loom, track_caller)]
@@ -64,6 +119,7 @@ pub fn try_heavy() -> bool {
 }
 
 /// Whether the system has refused a barrier of the calling thread: then [`try_heavy`] is in vain from now on. One load.
+/// [`try_heavy`] has an example.
 #[inline]
 pub fn is_refused() -> bool {
     system::is_refused()

@@ -5,6 +5,14 @@
 /// thread would wait in the join for ever.
 ///
 /// Cost: on Windows three loads and a call; nothing elsewhere. It takes no lock.
+///
+/// # Examples
+///
+/// ```
+/// let thread = terrace_sync::thread::spawn(|| 6 * 7);
+/// assert!(terrace_sync::thread::can_join(), "this is no destructor of a thread-local");
+/// assert_eq!(thread.join().unwrap(), 42);
+/// ```
 #[inline]
 #[must_use]
 pub fn can_join() -> bool {

@@ -26,7 +26,7 @@ pub struct PreciseSleeps {
 }
 
 impl PreciseSleeps {
-    /// From now on the calling thread sleeps precisely.
+    /// From now on the calling thread sleeps precisely. The [type](Self) has an example.
     pub fn begin() -> Self {
         let before = slack::get();
         if before.is_some() {

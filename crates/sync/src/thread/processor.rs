@@ -23,13 +23,13 @@ pub struct LastProcessor(AtomicU32);
 const UNKNOWN: u32 = u32::MAX;
 
 impl LastProcessor {
-    /// No thread has called `note`.
+    /// No thread has called `note`. The [type](Self) has an example.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU32::new(UNKNOWN))
     }
 
-    /// Notes where the calling thread is.
+    /// Notes where the calling thread is. The [type](Self) has an example.
     #[inline]
     pub fn note(&self) {
         // Ordering: Relaxed, a hint.
@@ -37,7 +37,7 @@ impl LastProcessor {
     }
 
     /// Whether the thread that called `note` last was on the processor on which the calling thread is now. False if that is not
-    /// known.
+    /// known. The [type](Self) has an example.
     #[inline]
     pub fn is_here(&self) -> bool {
         // Ordering: Relaxed, a hint.

@@ -8,36 +8,57 @@ use std::string::String;
 pub use std::thread::yield_now;
 
 /// A handle to a thread.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, Ordering};
+/// use terrace_sync::thread::{current, park, spawn};
+///
+/// static IS_READY: AtomicBool = AtomicBool::new(false);
+///
+/// let waiter = current();
+/// let waker = spawn(move || {
+///     assert!(!waiter.is(&current()));
+///     IS_READY.store(true, Ordering::Release);
+///     waiter.unpark();
+/// });
+/// while !IS_READY.load(Ordering::Acquire) {
+///     park();
+/// }
+/// waker.join().unwrap();
+/// ```
 #[derive(Clone, Debug)]
 #[repr(transparent)]
 pub struct Thread(std::thread::Thread);
 
 impl Thread {
-    /// Makes the thread's token available and wakes it if it is parked.
+    /// Makes the thread's token available and wakes it if it is parked. The [type](Self) has an example.
     #[inline]
     pub fn unpark(&self) {
         count::unpark();
         self.0.unpark();
     }
 
-    /// Whether both are handles to the same thread.
+    /// Whether both are handles to the same thread. The [type](Self) has an example.
     pub fn is(&self, other: &Self) -> bool {
         self.0.id() == other.0.id()
     }
 
-    /// The thread's name, if it has one.
+    /// The thread's name, if it has one. [`Builder`] has an example.
     pub fn name(&self) -> Option<&str> {
         self.0.name()
     }
 }
 
-/// The calling thread.
+/// The calling thread. [`Thread`] has an example.
 #[inline]
 pub fn current() -> Thread {
     Thread(std::thread::current())
 }
 
 /// Blocks until the calling thread's token is available, and takes it. May return without a reason.
+/// [`Thread`] has an example.
 ///
 /// # Panics
 /// On targets without threads, where no other thread could end the wait.
@@ -52,6 +73,17 @@ pub fn park() {
 ///
 /// # Panics
 /// As `park`.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use terrace_sync::thread::{current, park_timeout};
+///
+/// current().unpark();
+/// // The token is there, so it does not sleep.
+/// park_timeout(Duration::from_secs(3600));
+/// ```
 #[inline]
 pub fn park_timeout(timeout: Duration) {
     count::park();
@@ -82,7 +114,7 @@ fn assert_threads() {
 pub struct JoinHandle<T>(std::thread::JoinHandle<T>);
 
 impl<T> JoinHandle<T> {
-    /// Waits for the thread's end.
+    /// Waits for the thread's end. The [type](Self) has an example.
     ///
     /// # Errors
     /// The payload of the panic that ended the thread.
@@ -91,11 +123,37 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the thread's closure has returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use terrace_sync::thread::{spawn, yield_now};
+    ///
+    /// let (end, ends) = channel();
+    /// let thread = spawn(move || ends.recv());
+    /// assert!(!thread.is_finished());
+    /// end.send(42).unwrap();
+    /// while !thread.is_finished() {
+    ///     yield_now();
+    /// }
+    /// assert_eq!(thread.join().unwrap(), Ok(42));
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
 
     /// A handle to the thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_sync::thread::{current, spawn};
+    ///
+    /// let thread = spawn(current);
+    /// let handle = thread.thread();
+    /// assert!(handle.is(&thread.join().unwrap()));
+    /// ```
     pub fn thread(&self) -> Thread {
         Thread(self.0.thread().clone())
     }
@@ -108,7 +166,8 @@ impl<T> JoinHandle<T> {
 /// ```
 /// use terrace_sync::thread::{Builder, current};
 ///
-/// let thread = Builder::new().name(String::from("worker")).spawn(|| current().name().map(String::from))?;
+/// let settings = Builder::new().name(String::from("worker")).stack_size(1 << 20);
+/// let thread = settings.spawn(|| current().name().map(String::from))?;
 /// assert_eq!(thread.join().unwrap().as_deref(), Some("worker"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -117,7 +176,7 @@ impl<T> JoinHandle<T> {
 pub struct Builder(std::thread::Builder);
 
 impl Builder {
-    /// The default settings.
+    /// The default settings. The [type](Self) has an example.
     #[expect(
         clippy::new_without_default,
         reason = "a builder is asked for by name, as in std"
@@ -126,17 +185,17 @@ impl Builder {
         Self(std::thread::Builder::new())
     }
 
-    /// Names the thread.
+    /// Names the thread. The [type](Self) has an example.
     pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
-    /// Sets the size of the thread's stack, in bytes.
+    /// Sets the size of the thread's stack, in bytes. The [type](Self) has an example.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self(self.0.stack_size(bytes))
     }
 
-    /// Starts the thread.
+    /// Starts the thread. The [type](Self) has an example.
     ///
     /// # Errors
     /// If the system cannot start a thread.
@@ -148,7 +207,7 @@ impl Builder {
     }
 }
 
-/// Starts a thread.
+/// Starts a thread. [`JoinHandle`] has an example.
 ///
 /// # Panics
 /// If the system cannot start a thread.

@@ -21,18 +21,32 @@ pub struct CpuClock(clock::Id);
 
 impl CpuClock {
     /// That of the calling thread; `None` where the system has no such clock. One system call.
+    /// The [type](Self) has an example.
     #[must_use]
     pub fn of_this_thread() -> Option<Self> {
         clock::of_this_thread().map(Self)
     }
 
     /// That of all threads of the process together; `None` where the system has no such clock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_sync::time::CpuClock;
+    ///
+    /// let clocks = CpuClock::of_this_process().zip(CpuClock::of_this_thread());
+    /// if let Some((process, thread)) = clocks {
+    ///     assert!(process.read() > Some(std::time::Duration::ZERO));
+    ///     assert!(process.thread().is_none() && thread.thread().is_some());
+    /// }
+    /// ```
     #[must_use]
     pub fn of_this_process() -> Option<Self> {
         clock::of_this_process().map(Self)
     }
 
     /// How long the thread, or the process, has run on processors since its start; `None` if the thread has ended.
+    /// The [type](Self) has an example.
     ///
     /// Joining a thread returns a moment before the system forgets the thread. Until then the last time is still read.
     #[must_use]
@@ -41,6 +55,7 @@ impl CpuClock {
     }
 
     /// The number that the system has given to the thread, as in `/proc/self/task`; `None` for the clock of the process.
+    /// [`of_this_process`](Self::of_this_process) has an example.
     #[must_use]
     pub fn thread(&self) -> Option<u32> {
         clock::thread(self.0)

@@ -1,6 +1,7 @@
 //! The types of parallel iterators made of other parallel iterators.
 
 /// The batches of one parallel iterator, then those of another; see [`ParallelIterator::chain`](super::ParallelIterator::chain).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Chain<T, U> {
@@ -10,6 +11,7 @@ pub struct Chain<T, U> {
 }
 
 /// Batches whose items go through a closure; see [`ParallelIterator::map`](super::ParallelIterator::map).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Map<P, F> {
@@ -18,6 +20,7 @@ pub struct Map<P, F> {
 }
 
 /// Batches without the items a predicate refuses; see [`ParallelIterator::filter`](super::ParallelIterator::filter).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Filter<P, F> {
@@ -26,6 +29,7 @@ pub struct Filter<P, F> {
 }
 
 /// Batches of the values that a closure makes of the items it keeps; see [`ParallelIterator::filter_map`](super::ParallelIterator::filter_map).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct FilterMap<P, F> {
@@ -34,6 +38,7 @@ pub struct FilterMap<P, F> {
 }
 
 /// Batches in which every item became several; see [`ParallelIterator::flat_map`](super::ParallelIterator::flat_map).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct FlatMap<P, F> {
@@ -42,6 +47,7 @@ pub struct FlatMap<P, F> {
 }
 
 /// Batches whose items were iterators; see [`ParallelIterator::flatten`](super::ParallelIterator::flatten).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Flatten<P> {
@@ -49,6 +55,7 @@ pub struct Flatten<P> {
 }
 
 /// An iterator that stays ended; see [`ParallelIterator::fuse`](super::ParallelIterator::fuse).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Fuse<P> {
@@ -56,6 +63,7 @@ pub struct Fuse<P> {
 }
 
 /// Batches whose items a closure has seen; see [`ParallelIterator::inspect`](super::ParallelIterator::inspect).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Inspect<P, F> {
@@ -64,6 +72,7 @@ pub struct Inspect<P, F> {
 }
 
 /// Batches of copies; see [`ParallelIterator::copied`](super::ParallelIterator::copied).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Copied<P> {
@@ -71,6 +80,7 @@ pub struct Copied<P> {
 }
 
 /// Batches of clones; see [`ParallelIterator::cloned`](super::ParallelIterator::cloned).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Cloned<P> {
@@ -78,6 +88,7 @@ pub struct Cloned<P> {
 }
 
 /// An iterator that starts again whenever it ends; see [`ParallelIterator::cycle`](super::ParallelIterator::cycle).
+/// [`ParallelIterator`](super::ParallelIterator) has an example.
 #[derive(Debug)]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Cycle<P> {

@@ -49,13 +49,78 @@ use crate::pools::TaskPool;
 /// let sums = chunks().fold::<_, _, u32>(&pool, 0, |sum, n| sum + n);
 /// assert_eq!(sums, [325, 950, 1_575, 2_200]);
 /// ```
+///
+/// Adapters:
+///
+/// ```
+/// # use terrace_tasks::{ParallelIterator, TaskPool};
+/// # #[derive(Clone)]
+/// # struct Chunks<'a>(std::slice::Chunks<'a, u32>);
+/// # impl<'a> ParallelIterator<std::slice::Iter<'a, u32>> for Chunks<'a> {
+/// #     fn next_batch(&mut self) -> Option<std::slice::Iter<'a, u32>> {
+/// #         self.0.next().map(|chunk| chunk.iter())
+/// #     }
+/// # }
+/// let pool = TaskPool::new();
+/// // Two batches.
+/// let chunks = || Chunks([1, 2, 3].chunks(2));
+/// let twice: Vec<u32> = chunks().chain(chunks()).copied::<u32>().collect(&pool);
+/// assert_eq!(twice, [1, 2, 3, 1, 2, 3]);
+/// let halves: Vec<u32> = chunks().filter_map(|n| (n % 2 == 0).then_some(n / 2)).collect(&pool);
+/// assert_eq!(halves, [1]);
+/// let below: Vec<u32> = chunks().flat_map(|n| 0..*n).collect(&pool);
+/// assert_eq!(below, [0, 0, 1, 0, 1, 2]);
+/// let flat: Vec<u32> = chunks().map(|n| [*n, 0]).flatten().collect(&pool);
+/// assert_eq!(flat, [1, 0, 2, 0, 3, 0]);
+/// let shown: Vec<u32> = chunks().inspect(|n| assert!(**n < 4)).cloned::<u32>().collect(&pool);
+/// assert_eq!(shown, [1, 2, 3]);
+///
+/// let mut endless = chunks().cycle();
+/// assert_eq!([2, 1, 2].map(|items| endless.next_batch().unwrap().len() == items), [true; 3]);
+/// let mut fused = chunks().fuse();
+/// while fused.by_ref().next_batch().is_some() {}
+/// assert!(fused.next_batch().is_none());
+/// ```
+///
+/// Consumers:
+///
+/// ```
+/// # use terrace_tasks::{ParallelIterator, TaskPool};
+/// # struct Chunks<'a>(std::slice::Chunks<'a, u32>);
+/// # impl<'a> ParallelIterator<std::slice::Iter<'a, u32>> for Chunks<'a> {
+/// #     fn next_batch(&mut self) -> Option<std::slice::Iter<'a, u32>> {
+/// #         self.0.next().map(|chunk| chunk.iter())
+/// #     }
+/// # }
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let pool = TaskPool::new();
+/// let chunks = || Chunks([5, 2, 9, 4].chunks(3));
+/// let numbers = || chunks().map(|n| *n);
+/// assert_eq!(numbers().size_hint(), (0, None));
+/// assert_eq!((numbers().count(&pool), numbers().last(&pool), numbers().nth(&pool, 2)), (4, Some(4), Some(9)));
+/// let seen = AtomicU32::new(0);
+/// numbers().for_each(&pool, |n| drop(seen.fetch_add(n, Ordering::Relaxed)));
+/// assert_eq!(seen.into_inner(), 20);
+/// let (odd, even): (Vec<u32>, Vec<u32>) = numbers().partition(&pool, |n| n % 2 == 1);
+/// assert_eq!((odd, even), (vec![5, 9], vec![2, 4]));
+/// assert!(numbers().all(&pool, |n| n < 10) && numbers().any(&pool, |n| n == 2));
+/// assert_eq!((numbers().min(&pool), numbers().product::<u32, u32>(&pool)), (Some(2), 360));
+///
+/// // By what is left over after a division by 5: 0, 2, 4, 4.
+/// assert_eq!(numbers().max_by_key(&pool, |n| n % 5), Some(4));
+/// assert_eq!(numbers().min_by_key(&pool, |n| n % 5), Some(5));
+/// // From the greatest to the least.
+/// assert_eq!(numbers().max_by(&pool, |a, b| b.cmp(a)), Some(2));
+/// assert_eq!(numbers().min_by(&pool, |a, b| b.cmp(a)), Some(9));
+/// ```
 #[doc(alias = "IntoParallelIterator")]
 pub trait ParallelIterator<BatchIter>
 where
     BatchIter: Iterator + Send,
     Self: Sized + Send,
 {
-    /// The next batch, `None` when there are no more.
+    /// The next batch, `None` when there are no more. [`ParallelIterator`] has an example.
     fn next_batch(&mut self) -> Option<BatchIter>;
 
     /// How many items are left, if batches have any size: not a part of Bevy's interface.
@@ -71,16 +136,18 @@ where
     }
 
     /// At least and at most how many items are left, as [`Iterator::size_hint`]. The default knows nothing.
+    /// [`ParallelIterator`] has an example.
     fn size_hint(&self) -> (usize, Option<usize>) {
         (0, None)
     }
 
-    /// The number of items.
+    /// The number of items. [`ParallelIterator`] has an example.
     fn count(self, pool: &TaskPool) -> usize {
         map_batches(self, pool, |batch: BatchIter| batch.count()).sum()
     }
 
     /// The last item. Runs on the calling thread, where it goes through every batch.
+    /// [`ParallelIterator`] has an example.
     fn last(mut self, _pool: &TaskPool) -> Option<BatchIter::Item> {
         let mut last = None;
         while let Some(batch) = self.next_batch() {
@@ -90,6 +157,7 @@ where
     }
 
     /// The item with index `n`, counted from 0. Runs on the calling thread, and stops there.
+    /// [`ParallelIterator`] has an example.
     fn nth(mut self, _pool: &TaskPool, n: usize) -> Option<BatchIter::Item> {
         let mut index = 0;
         while let Some(batch) = self.next_batch() {
@@ -103,7 +171,7 @@ where
         None
     }
 
-    /// The batches of `self`, then those of `other`.
+    /// The batches of `self`, then those of `other`. [`ParallelIterator`] has an example.
     fn chain<U>(self, other: U) -> Chain<Self, U>
     where
         U: ParallelIterator<BatchIter>,
@@ -114,7 +182,7 @@ where
         }
     }
 
-    /// Puts every item through `f`, of which each batch gets a clone.
+    /// Puts every item through `f`, of which each batch gets a clone. [`ParallelIterator`] has an example.
     fn map<T, F>(self, f: F) -> Map<Self, F>
     where
         F: FnMut(BatchIter::Item) -> T + Send + Clone,
@@ -122,7 +190,7 @@ where
         Map { iter: self, f }
     }
 
-    /// Calls `f` with every item, in no particular order.
+    /// Calls `f` with every item, in no particular order. [`ParallelIterator`] has an example.
     fn for_each<F>(self, pool: &TaskPool, f: F)
     where
         F: FnMut(BatchIter::Item) + Send + Clone + Sync,
@@ -130,7 +198,7 @@ where
         map_batches(self, pool, |batch: BatchIter| batch.for_each(f));
     }
 
-    /// Leaves out the items for which `predicate` is false.
+    /// Leaves out the items for which `predicate` is false. [`ParallelIterator`] has an example.
     fn filter<F>(self, predicate: F) -> Filter<Self, F>
     where
         F: FnMut(&BatchIter::Item) -> bool,
@@ -141,7 +209,7 @@ where
         }
     }
 
-    /// Puts every item through `f` and leaves out those that become `None`.
+    /// Puts every item through `f` and leaves out those that become `None`. [`ParallelIterator`] has an example.
     fn filter_map<R, F>(self, f: F) -> FilterMap<Self, F>
     where
         F: FnMut(BatchIter::Item) -> Option<R>,
@@ -150,6 +218,7 @@ where
     }
 
     /// Makes an iterator of every item and puts its items in the place of that one, in the same batch.
+    /// [`ParallelIterator`] has an example.
     fn flat_map<U, F>(self, f: F) -> FlatMap<Self, F>
     where
         F: FnMut(BatchIter::Item) -> U,
@@ -158,7 +227,7 @@ where
         FlatMap { iter: self, f }
     }
 
-    /// Puts the items of every item in its place, in the same batch.
+    /// Puts the items of every item in its place, in the same batch. [`ParallelIterator`] has an example.
     fn flatten(self) -> Flatten<Self>
     where
         BatchIter::Item: IntoIterator,
@@ -166,12 +235,12 @@ where
         Flatten { iter: self }
     }
 
-    /// Ends for good with the first `None`.
+    /// Ends for good with the first `None`. [`ParallelIterator`] has an example.
     fn fuse(self) -> Fuse<Self> {
         Fuse { iter: Some(self) }
     }
 
-    /// Shows every item to `f` on its way.
+    /// Shows every item to `f` on its way. [`ParallelIterator`] has an example.
     fn inspect<F>(self, f: F) -> Inspect<Self, F>
     where
         F: FnMut(&BatchIter::Item),
@@ -179,12 +248,12 @@ where
         Inspect { iter: self, f }
     }
 
-    /// The iterator by reference.
+    /// The iterator by reference. [`ParallelIterator`] has an example.
     fn by_ref(&mut self) -> &mut Self {
         self
     }
 
-    /// All items in a collection, in order.
+    /// All items in a collection, in order. [`ParallelIterator`] has an example.
     fn collect<C>(self, pool: &TaskPool) -> C
     where
         C: FromIterator<BatchIter::Item>,
@@ -196,6 +265,7 @@ where
     }
 
     /// Two collections: the items for which `f` is true, and the others; both in order.
+    /// [`ParallelIterator`] has an example.
     fn partition<C, F>(self, pool: &TaskPool, f: F) -> (C, C)
     where
         C: Default + Extend<BatchIter::Item> + Send,
@@ -213,6 +283,7 @@ where
     }
 
     /// Folds every batch, each from a clone of `init`, and gives the outcomes in the order of the batches.
+    /// [`ParallelIterator`] has an example.
     fn fold<C, F, D>(self, pool: &TaskPool, init: C, f: F) -> Vec<C>
     where
         F: FnMut(C, BatchIter::Item) -> C + Send + Sync + Clone,
@@ -222,6 +293,7 @@ where
     }
 
     /// Is `f` true of every item? Every batch is looked at, even after an answer is known.
+    /// [`ParallelIterator`] has an example.
     fn all<F>(self, pool: &TaskPool, f: F) -> bool
     where
         F: FnMut(BatchIter::Item) -> bool + Send + Sync + Clone,
@@ -230,6 +302,7 @@ where
     }
 
     /// Is `f` true of any item? Every batch is looked at, even after an answer is known.
+    /// [`ParallelIterator`] has an example.
     fn any<F>(self, pool: &TaskPool, f: F) -> bool
     where
         F: FnMut(BatchIter::Item) -> bool + Send + Sync + Clone,
@@ -238,7 +311,7 @@ where
     }
 
     /// The index of the first item of which `f` is true. Goes through every item, as the lengths of the batches
-    /// before it have to be known.
+    /// before it have to be known. [`ParallelIterator`] has an example.
     fn position<F>(self, pool: &TaskPool, f: F) -> Option<usize>
     where
         F: FnMut(BatchIter::Item) -> bool + Send + Sync + Clone,
@@ -258,7 +331,7 @@ where
         None
     }
 
-    /// The greatest item; the last of several.
+    /// The greatest item; the last of several. [`ParallelIterator`] has an example.
     fn max(self, pool: &TaskPool) -> Option<BatchIter::Item>
     where
         BatchIter::Item: Ord + Send + 'static,
@@ -268,7 +341,7 @@ where
             .max()
     }
 
-    /// The least item; the first of several.
+    /// The least item; the first of several. [`ParallelIterator`] has an example.
     fn min(self, pool: &TaskPool) -> Option<BatchIter::Item>
     where
         BatchIter::Item: Ord + Send + 'static,
@@ -278,7 +351,7 @@ where
             .min()
     }
 
-    /// The item for which `f` gives the greatest value; the last of several.
+    /// The item for which `f` gives the greatest value; the last of several. [`ParallelIterator`] has an example.
     fn max_by_key<R, F>(self, pool: &TaskPool, f: F) -> Option<BatchIter::Item>
     where
         R: Ord,
@@ -291,7 +364,7 @@ where
             .max_by_key(f)
     }
 
-    /// The item that is greatest by the comparison `f`; the last of several.
+    /// The item that is greatest by the comparison `f`; the last of several. [`ParallelIterator`] has an example.
     fn max_by<F>(self, pool: &TaskPool, f: F) -> Option<BatchIter::Item>
     where
         F: FnMut(&BatchIter::Item, &BatchIter::Item) -> Ordering + Send + Sync + Clone,
@@ -303,7 +376,7 @@ where
             .max_by(f)
     }
 
-    /// The item for which `f` gives the least value; the first of several.
+    /// The item for which `f` gives the least value; the first of several. [`ParallelIterator`] has an example.
     fn min_by_key<R, F>(self, pool: &TaskPool, f: F) -> Option<BatchIter::Item>
     where
         R: Ord,
@@ -316,7 +389,7 @@ where
             .min_by_key(f)
     }
 
-    /// The item that is least by the comparison `f`; the first of several.
+    /// The item that is least by the comparison `f`; the first of several. [`ParallelIterator`] has an example.
     fn min_by<F>(self, pool: &TaskPool, f: F) -> Option<BatchIter::Item>
     where
         F: FnMut(&BatchIter::Item, &BatchIter::Item) -> Ordering + Send + Sync + Clone,
@@ -328,7 +401,7 @@ where
             .min_by(f)
     }
 
-    /// Copies the items out of their references.
+    /// Copies the items out of their references. [`ParallelIterator`] has an example.
     fn copied<'a, T>(self) -> Copied<Self>
     where
         Self: ParallelIterator<BatchIter>,
@@ -337,7 +410,7 @@ where
         Copied { iter: self }
     }
 
-    /// Clones the items out of their references.
+    /// Clones the items out of their references. [`ParallelIterator`] has an example.
     fn cloned<'a, T>(self) -> Cloned<Self>
     where
         Self: ParallelIterator<BatchIter>,
@@ -347,6 +420,7 @@ where
     }
 
     /// Starts again from a clone whenever it ends; so it never ends unless it is empty.
+    /// [`ParallelIterator`] has an example.
     fn cycle(self) -> Cycle<Self>
     where
         Self: Clone,
@@ -357,7 +431,7 @@ where
         }
     }
 
-    /// The sum `R` of the sums `S` of the batches.
+    /// The sum `R` of the sums `S` of the batches. [`ParallelIterator`] has an example.
     fn sum<S, R>(self, pool: &TaskPool) -> R
     where
         S: Sum<BatchIter::Item> + Send + 'static,
@@ -366,7 +440,7 @@ where
         map_batches(self, pool, |batch: BatchIter| batch.sum::<S>()).sum()
     }
 
-    /// The product `R` of the products `S` of the batches.
+    /// The product `R` of the products `S` of the batches. [`ParallelIterator`] has an example.
     fn product<S, R>(self, pool: &TaskPool) -> R
     where
         S: Product<BatchIter::Item> + Send + 'static,

@@ -29,7 +29,7 @@ impl Default for TaskPoolBuilder {
 }
 
 impl TaskPoolBuilder {
-    /// A pool as [`TaskPool::new`](crate::TaskPool::new) makes it.
+    /// A pool as [`TaskPool::new`](crate::TaskPool::new) makes it. The [type](Self) has an example.
     pub fn new() -> Self {
         Self::default()
     }
@@ -58,6 +58,16 @@ impl TaskPoolBuilder {
     }
 
     /// The size of each thread's stack in bytes; the standard library's default if not set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPoolBuilder, block_on};
+    /// let pool = TaskPoolBuilder::new().num_threads(1).stack_size(32 << 20).build();
+    /// // More than a thread has by default.
+    /// let task = pool.spawn(async { std::hint::black_box(&[7_u8; 4 << 20]).len() });
+    /// assert_eq!(block_on(task), 4 << 20);
+    /// ```
     #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.executor = self.executor.stack_size(stack_size);

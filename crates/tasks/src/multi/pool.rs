@@ -72,6 +72,7 @@ impl TaskPool {
 
     /// The number of the pool's threads, without those beyond
     /// [`TaskPoolBuilder::num_threads`](crate::TaskPoolBuilder::num_threads).
+    /// [`TaskPoolBuilder`] has an example.
     #[doc(alias("current_num_threads", "num_workers"))]
     pub fn thread_num(&self) -> usize {
         self.executor.workers()

@@ -29,6 +29,12 @@ use crate::pools::TaskPool;
 /// assert_eq!((odd_squares().count(), odd_squares().sum::<u32>()), (5, 165));
 /// assert_eq!((odd_squares().min(), odd_squares().max()), (Some(1), Some(81)));
 /// assert!(odd_squares().all(|n| n < 100) && odd_squares().any(|n| n == 49));
+///
+/// let words = ["2", "x", "5"];
+/// let numbers = || pool.par(&words).copied().filter_map(|word| word.parse::<u32>().ok());
+/// assert_eq!(numbers().product::<u32>(), 10);
+/// let letters: Vec<char> = pool.par(&['a', 'b']).cloned().collect();
+/// assert_eq!(letters, ['a', 'b']);
 /// ```
 #[doc(alias("IntoParallelIterator", "par_iter"))]
 #[must_use = "parallel iterators do nothing until they are consumed"]
@@ -39,7 +45,7 @@ pub struct Par<'p, I, B> {
     _batch: PhantomData<fn() -> B>,
 }
 
-/// The batches of a source.
+/// The batches of a source. [`TaskPool::par_batches`] has an example.
 #[derive(Debug)]
 pub struct Batches<S> {
     source: S,
@@ -141,6 +147,24 @@ impl TaskPool {
     }
 
     /// As [`par`](Self::par), for any parallel iterator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_tasks::{ParallelIterator, TaskPool};
+    ///
+    /// /// The batches 0, 0 to 1, 0 to 2 and so on.
+    /// struct Growing(std::ops::Range<u32>);
+    ///
+    /// impl ParallelIterator<std::ops::RangeInclusive<u32>> for Growing {
+    ///     fn next_batch(&mut self) -> Option<std::ops::RangeInclusive<u32>> {
+    ///         self.0.next().map(|last| 0..=last)
+    ///     }
+    /// }
+    ///
+    /// let sums = TaskPool::new().par_iter(Growing(0..4)).fold(|| 0, |sum, n| sum + n);
+    /// assert_eq!(sums, [0, 1, 3, 6]);
+    /// ```
     pub fn par_iter<I: ParallelIterator<B>, B: Iterator + Send>(&self, iter: I) -> Par<'_, I, B> {
         Par {
             pool: self,
@@ -163,7 +187,7 @@ where
         }
     }
 
-    /// Puts every item through `f`, of which each batch gets a clone.
+    /// Puts every item through `f`, of which each batch gets a clone. The [type](Self) has an example.
     pub fn map<T, F>(self, f: F) -> Par<'p, Map<I, F>, iter::Map<B, F>>
     where
         F: FnMut(B::Item) -> T + Send + Clone,
@@ -171,7 +195,7 @@ where
         self.with(|iter| iter.map(f))
     }
 
-    /// Leaves out the items for which `predicate` is false.
+    /// Leaves out the items for which `predicate` is false. The [type](Self) has an example.
     pub fn filter<F>(self, predicate: F) -> Par<'p, Filter<I, F>, iter::Filter<B, F>>
     where
         F: FnMut(&B::Item) -> bool + Send + Clone,
@@ -179,7 +203,7 @@ where
         self.with(|iter| iter.filter(predicate))
     }
 
-    /// Puts every item through `f` and leaves out those that become `None`.
+    /// Puts every item through `f` and leaves out those that become `None`. The [type](Self) has an example.
     pub fn filter_map<R, F>(self, f: F) -> Par<'p, FilterMap<I, F>, iter::FilterMap<B, F>>
     where
         F: FnMut(B::Item) -> Option<R> + Send + Clone,
@@ -205,6 +229,16 @@ where
     }
 
     /// Shows every item to `f` on its way.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let (pool, shown) = (terrace_tasks::TaskPool::new(), AtomicU32::new(0));
+    /// let items = pool.par(0..10_u32).inspect(|_| drop(shown.fetch_add(1, Ordering::Relaxed)));
+    /// assert_eq!((items.count(), shown.into_inner()), (10, 10));
+    /// ```
     pub fn inspect<F>(self, f: F) -> Par<'p, Inspect<I, F>, iter::Inspect<B, F>>
     where
         F: FnMut(&B::Item) + Send + Clone,
@@ -212,7 +246,7 @@ where
         self.with(|iter| iter.inspect(f))
     }
 
-    /// Copies the items out of their references.
+    /// Copies the items out of their references. The [type](Self) has an example.
     pub fn copied<'a, T>(self) -> Par<'p, Copied<I>, iter::Copied<B>>
     where
         B: Iterator<Item = &'a T>,
@@ -221,7 +255,7 @@ where
         self.with(|iter| iter.copied::<T>())
     }
 
-    /// Clones the items out of their references.
+    /// Clones the items out of their references. The [type](Self) has an example.
     pub fn cloned<'a, T>(self) -> Par<'p, Cloned<I>, iter::Cloned<B>>
     where
         B: Iterator<Item = &'a T>,
@@ -315,7 +349,7 @@ where
             .flatten()
     }
 
-    /// The sum. That of floats depends on where the input was split: see [`TaskPool::par`].
+    /// The sum. That of floats depends on where the input was split: see [`TaskPool::par`]. The [type](Self) has an example.
     #[inline]
     pub fn sum<S>(self) -> S
     where
@@ -326,7 +360,7 @@ where
             .unwrap_or_else(|| iter::empty::<S>().sum())
     }
 
-    /// The product; of floats as [`sum`](Self::sum).
+    /// The product; of floats as [`sum`](Self::sum). The [type](Self) has an example.
     #[inline]
     pub fn product<S>(self) -> S
     where
@@ -337,7 +371,7 @@ where
             .unwrap_or_else(|| iter::empty::<S>().product())
     }
 
-    /// The number of items.
+    /// The number of items. The [type](Self) has an example.
     #[must_use]
     #[inline]
     pub fn count(self) -> usize {
@@ -346,7 +380,7 @@ where
             .unwrap_or(0)
     }
 
-    /// The least item; the first of several.
+    /// The least item; the first of several. The [type](Self) has an example.
     #[must_use]
     #[inline]
     pub fn min(self) -> Option<B::Item>
@@ -358,7 +392,7 @@ where
             .flatten()
     }
 
-    /// The greatest item; the last of several.
+    /// The greatest item; the last of several. The [type](Self) has an example.
     #[must_use]
     #[inline]
     pub fn max(self) -> Option<B::Item>
@@ -371,7 +405,7 @@ where
     }
 
     /// Whether `f` is true of any item. With the first such item no thread begins a piece, and
-    /// none calls `f` again; a closure of an adapter goes on until an item reaches `f`.
+    /// none calls `f` again; a closure of an adapter goes on until an item reaches `f`. The [type](Self) has an example.
     #[inline]
     pub fn any(self, f: impl Fn(B::Item) -> bool + Sync) -> bool {
         self.each_batch(&Any(f))
@@ -379,7 +413,7 @@ where
             .unwrap_or(false)
     }
 
-    /// Whether `f` is true of all items. Ends as [`any`](Self::any), with the first other item.
+    /// Whether `f` is true of all items. Ends as [`any`](Self::any), with the first other item. The [type](Self) has an example.
     #[inline]
     pub fn all(self, f: impl Fn(B::Item) -> bool + Sync) -> bool {
         !self.any(|item| !f(item))

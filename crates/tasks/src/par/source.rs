@@ -36,11 +36,11 @@ pub trait Source: Send + Sized {
     /// What a task works on.
     type Batch: Iterator + Send;
 
-    /// The number of items: a range may have more than a `usize` counts.
+    /// The number of items: a range may have more than a `usize` counts. [`Source`] has an example.
     fn items(&self) -> u64;
 
     /// Splits off a batch of the first items, `items` of them where so many are left. The caller asks for at least one, and not
-    /// when none is left.
+    /// when none is left. [`Source`] has an example.
     fn split(&mut self, items: u64) -> Self::Batch;
 }
 
@@ -57,6 +57,16 @@ pub trait IntoSource {
     type Source: Source;
 
     /// Makes the source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_tasks::par::{IntoSource, Source};
+    ///
+    /// let mut source = vec!['a', 'b', 'c'].into_source();
+    /// assert!(source.split(2).eq(['a', 'b']));
+    /// assert_eq!(source.items(), 1);
+    /// ```
     fn into_source(self) -> Self::Source;
 }
 

@@ -332,6 +332,15 @@ const WRAPPERS: [&str; 7] = [
 
 /// The type that the program spawned, out of that of the future which an executor polls: without the wrappers that executors put around
 /// it.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::timeline::spawned_type;
+///
+/// let polled = "core::pin::Pin<alloc::boxed::Box<game::Job<u32>>>";
+/// assert_eq!(spawned_type(polled), "game::Job<u32>");
+/// ```
 #[must_use]
 pub fn spawned_type(name: &str) -> &str {
     let mut name = name;

@@ -63,7 +63,7 @@ pub fn snapshot() -> Timeline {
 }
 
 impl Timeline {
-    /// The threads, in the order of their rings.
+    /// The threads, in the order of their rings. The [type](Self) has an example.
     #[must_use]
     pub fn threads(&self) -> &[ThreadTimeline] {
         &self.threads

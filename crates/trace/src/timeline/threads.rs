@@ -95,6 +95,21 @@ impl Drop for End {
 
 /// Sets how many records a thread keeps that has not had an event yet: rounded up to a power of two, from 64 to 67,108,864. Each takes 16
 /// bytes. Unless this is called it is 65,536, 1 MiB a thread. A thread that takes over the ring of one that has ended takes it as it is.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::timeline;
+///
+/// timeline::set_records_per_thread(64);
+/// for _ in 0..100 {
+///     terrace_trace::park();
+/// }
+/// let taken = timeline::snapshot();
+/// let thread = &taken.threads()[0];
+/// assert!(thread.events() <= 64);
+/// assert_eq!(thread.events() as u64 + thread.lost(), 100);
+/// ```
 pub fn set_records_per_thread(records: usize) {
     let (least, most) = LIMITS;
     // Ordering: Relaxed, a setting that orders nothing.
@@ -219,31 +234,31 @@ pub struct ThreadTimeline {
 }
 
 impl ThreadTimeline {
-    /// The thread's name at its first event. A thread without one is numbered.
+    /// The thread's name at its first event. A thread without one is numbered. The [type](Self) has an example.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its index among the workers of its pool, if it is one or has been.
+    /// Its index among the workers of its pool, if it is one or has been. [`worker`](crate::worker) has an example.
     #[must_use]
     pub fn worker(&self) -> Option<usize> {
         Some(self.worker?.index)
     }
 
-    /// The number of that pool; a dump of its executor shows the same one.
+    /// The number of that pool; a dump of its executor shows the same one. [`worker`](crate::worker) has an example.
     #[must_use]
     pub fn pool(&self) -> Option<u64> {
         Some(self.worker?.pool)
     }
 
-    /// How many events there are.
+    /// How many events there are. The [type](Self) has an example.
     #[must_use]
     pub fn events(&self) -> usize {
         self.records.len()
     }
 
-    /// How many earlier ones were overwritten.
+    /// How many earlier ones were overwritten. [`set_records_per_thread`](super::set_records_per_thread) has an example.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
