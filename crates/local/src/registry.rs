@@ -151,8 +151,11 @@ impl Registry {
 pub(crate) const UNKEPT: u32 = u32::MAX - 2;
 
 /// The key of an entry: half a word, to keep cells small.
+///
+/// # Panics
+/// If there are more pending tasks than keys.
 #[inline]
-fn key(entry: usize) -> u32 {
+pub fn key(entry: usize) -> u32 {
     match u32::try_from(entry) {
         Ok(key) if key < UNKEPT => key,
         _ => too_many(),

@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
+use std::task::Waker;
 
+use slab::Slab;
 use terrace_local::task::Runnable;
 use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, Task, boxing_large};
 use terrace_queue::Injector;
-use terrace_sync::Arc;
+use terrace_sync::{Arc, Mutex};
 
 use crate::closed::Closed;
 use crate::notify::{Notify, NotifyRef};
@@ -19,6 +21,8 @@ pub(crate) struct Pinned {
     /// Calls (`calls.rs`), such as children of scopes that only this thread may run. They have a queue of their own: a wait inside of a
     /// task runs these, and no other task.
     pub(crate) children: Injector<Runnable>,
+    /// The calls that wait to be woken. Only plain operations of a slab happen under its lock.
+    pub(crate) waiting: Mutex<Slab<Waker>>,
     /// Whether calls are dropped.
     pub(crate) closed: Closed,
     pub(crate) spawner: LocalSpawner,
@@ -36,6 +40,7 @@ impl Pinned {
         let pinned = Arc::new(Self {
             core: Arc::clone(core),
             children: Injector::new(),
+            waiting: Mutex::new(Slab::new()),
             closed: Closed::default(),
             spawner: executor.spawner(),
             waking,

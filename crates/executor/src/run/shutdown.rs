@@ -167,12 +167,8 @@ pub(crate) fn shutdown(
         }
         if !wait_for(listener, deadline) && !caller.is_alone() {
             let own = usize::from(runner::is_worker_of(&raw const **pool));
-            // Ordering: Relaxed, a number to report.
-            let threads = pool
-                .threads
-                .running
-                .load(Ordering::Relaxed)
-                .saturating_sub(own);
+            let ending = ending(pool, &pool.threads.list.lock()).count();
+            let threads = ending.saturating_sub(own);
             let dump = pool.dump();
             if how != Shutdown::DropQueued {
                 leave_to_waiters(pool);
@@ -182,7 +178,7 @@ pub(crate) fn shutdown(
         }
     }
     pool.threads.drain(false);
-    if how == Shutdown::DropQueued {
+    if how == Shutdown::DropQueued && pool.workers() == 0 {
         pool.drop_queued();
     }
     // The caller does this before it joins the threads: destructors of their thread-locals may wait for tasks, and then
@@ -204,6 +200,15 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
     }
     threadless::announce();
     pool.quiet.notify();
+}
+
+/// The threads of the pool that have yet to end. All of them, while it has no workers; if it has got workers again, those that were asked
+/// to end before, and have not been asked to stay.
+fn ending<'l>(pool: &Shared, list: &'l [Thread]) -> impl Iterator<Item = &'l Thread> {
+    list.iter().filter(move |thread| {
+        let stays = || !thread.gone && !pool.is_asked_to_end(thread.seat);
+        !thread.has_ended() && (pool.workers() == 0 || !stays())
+    })
 }
 
 /// The thread that is in the middle of a `shutdown` of `pool`, and the threads that it waits for.
@@ -252,19 +257,18 @@ impl<'p> Caller<'p> {
         let threads = &self.pool.threads;
         // Starters count threads in, and threads mark themselves, under the lock.
         let list = threads.list.lock();
-        // Ordering: Acquire, pairs with the Release in `Place::count_out`: all that the threads did happens before this
-        // call returns.
-        let running = self.pool.threads.running.load(Ordering::Acquire);
+        // `has_ended` sees all that an ended thread did: it happens before this call returns.
+        let ending = || ending(self.pool, &list);
         if !self.is_inside {
-            return running == 0;
+            return ending().next().is_none();
         }
-        let inside = || list.iter().filter(|thread| thread.shuts_down());
-        if running > inside().count() {
+        if ending().any(|thread| !thread.in_shutdown) {
             // Ordering: Relaxed, accessed under the lock.
             let passes = threads.passes.load(Ordering::Relaxed);
             return self.passes.is_some_and(|before| before != passes);
         }
-        let others = inside().any(|thread| !thread.is_here());
+        let inside = |thread: &Thread| thread.shuts_down() && !thread.is_here();
+        let others = list.iter().any(inside);
         if others {
             threads.passes.fetch_add(1, Ordering::Relaxed);
         }

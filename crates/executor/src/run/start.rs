@@ -33,6 +33,10 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
         }
         Some(wanted)
     });
+    if before == 0 && wanted > 0 {
+        // A `shutdown` may wait for threads that stay now.
+        pool.threads.ended.notify(usize::MAX);
+    }
     let result = if is_naming(pool) {
         Ok(())
     } else {

@@ -2,6 +2,7 @@
 //! once.
 
 mod inside;
+mod taken_back;
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -279,8 +279,8 @@ impl Worker {
     ///
     /// let executor = Builder::new().workers(1).build();
     /// executor.with_worker(|worker| {
-    ///     // The first half of a join runs where the join was called.
-    ///     let (stayed, _) = worker.join(|worker| !worker.migrated(), |_| ());
+    ///     // The second half of a join runs where the join was called.
+    ///     let ((), stayed) = worker.join(|_| (), |worker| !worker.migrated());
     ///     assert!(stayed);
     /// });
     /// ```
