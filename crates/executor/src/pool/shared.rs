@@ -148,6 +148,12 @@ impl Shared {
         seat.expect("a thread has a seat")
     }
 
+    /// A number that changes whenever a task or child is taken, or a task ends: a hash of hints.
+    pub(crate) fn progress(&self) -> usize {
+        let seats = self.seats.progress().wrapping_mul(1_000_003);
+        seats.wrapping_add(self.scopes.progress())
+    }
+
     /// Whether the worker with this index was asked to end.
     pub(crate) fn is_asked_to_end(&self, index: usize) -> bool {
         self.worker_seat(index).is_asked_to_end()

@@ -178,7 +178,7 @@ impl Entry {
     /// Called when a task is takeable, every worker is awake or waits for its own event, and some thread waits.
     fn judge(&mut self, pool: &Arc<Shared>) {
         let now = Seen {
-            progress: progress(pool),
+            progress: pool.progress(),
             jobs: pool.forks.jobs().collect(),
             processor: pool.seats.processor_time(),
         };
@@ -238,12 +238,4 @@ fn has_waiter(pool: &Shared) -> bool {
         || pool.scopes.has_waiter()
         || pool.forks.has_waiter()
         || pool.waits_beneath.any()
-}
-
-/// A number that changes whenever a task or child is taken, or a task ends.
-fn progress(pool: &Shared) -> usize {
-    pool.seats
-        .progress()
-        .wrapping_mul(1_000_003)
-        .wrapping_add(pool.scopes.progress())
 }

@@ -11,6 +11,7 @@
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
 //! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                   | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
+//! | nothing to take, and nothing has moved, [`BORED`] milliseconds in a row; no thread forks | it ends, and begins no watch before something has | – |
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
 //!
@@ -31,6 +32,10 @@ use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 const CALM: u32 = 10;
 /// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
 const KEEN: u32 = 3;
+
+/// So many thorough looks in a row see nothing, and nothing moves, before a sentinel leaves busy threads alone: they may sleep for hours. While
+/// no worker watches, the next push wakes one.
+const BORED: u32 = 64;
 
 /// What a look has seen: in equal ones nothing has moved.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +65,9 @@ pub(crate) struct Sentinel {
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
     still: Option<Seen>,
+    /// The pool's progress at the last thorough look, and how many looks in a row have seen the same, and nothing to take.
+    progress: usize,
+    idle: u32,
     /// Looks in a row without an open scope.
     quiet: u32,
     /// Looks in a row at an open scope while no core was free.
@@ -95,11 +103,20 @@ impl Sentinel {
         std::iter::from_fn(move || self.look(pool, worker))
     }
 
+    /// Whether nothing has moved since a watch ended for that. What lies somewhere is looked at by the caller.
+    pub(crate) fn is_bored(&self, pool: &Shared) -> bool {
+        self.idle >= BORED && self.progress == pool.progress()
+    }
+
     fn look(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
         if self.waited >= PERIOD {
             self.look_thoroughly(pool);
         }
         if self.still.is_some() {
+            return None;
+        }
+        if self.idle >= BORED && !pool.forks.any_forking() {
+            self.keen = false;
             return None;
         }
         let next = self.next_sleep(pool, worker)?;
@@ -194,6 +211,9 @@ impl Sentinel {
                 .filter(|item| !matches!(item, Seen::Task { .. }));
             self.processor = others.next().map(|_| Processor::now(pool));
         }
+        let progress = std::mem::replace(&mut self.progress, pool.progress());
+        let moves = progress != self.progress || !seen.is_empty();
+        self.idle = if moves { 0 } else { self.idle + 1 };
         self.seen = seen;
         self.waited = Duration::ZERO;
     }
