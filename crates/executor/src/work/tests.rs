@@ -511,24 +511,38 @@ fn one_of_two_sentinels_looks_on_the_beat() {
     scope.core().body_ended();
 }
 
-/// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours.
+/// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours. Nor is it for
+/// long where a thread is busy, and nothing moves.
 #[test]
 fn a_scope_that_sleeps_is_not_watched() {
     let pool = Pool::new();
+    let (_, peer) = pool.runners(Looker::Bystander);
     let scope = pool.open_scope().core();
     // A child that waits, as it is in no list.
     scope.add_child();
     scope.body_ended();
     let mut sentinel = Sentinel::default();
-    let looks = |sentinel: &mut Sentinel| sentinel.sleeps(&pool.shared, 0).take(1_000).count();
-    assert_eq!(looks(&mut sentinel), 1_000, "its thread is awake");
+    let watches = |sentinel: &mut Sentinel| {
+        let slept: Duration = sentinel.sleeps(&pool.shared, 0).take(10_000).sum();
+        assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.keen);
+        slept
+    };
+    let long = 60 * PERIOD..70 * PERIOD;
+    assert!(
+        long.contains(&watches(&mut sentinel)),
+        "its thread is awake"
+    );
+    assert!(sentinel.is_bored(&pool.shared));
+    peer.seat.count.spawn();
+    peer.seat.count.end();
+    assert!(!sentinel.is_bored(&pool.shared), "a task has ended");
+    assert!(long.contains(&watches(&mut sentinel)));
     scope.announce_sleep();
-    assert!(looks(&mut sentinel) < 20);
-    assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.keen);
+    assert!(watches(&mut Sentinel::default()) < 4 * PERIOD);
     pool.shared.scopes.driver_enters();
-    assert_eq!(
-        looks(&mut sentinel),
-        1_000,
+    let slept = watches(&mut Sentinel::default());
+    assert!(
+        long.contains(&slept),
         "a thread is busy that may wake the child"
     );
 }
