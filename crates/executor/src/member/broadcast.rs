@@ -226,8 +226,10 @@ fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
     }
     match first {
         Some(payload) => {
-            // A panic of a value's destructor must not take the place of this one.
-            contain(|| drop(values));
+            // Panics of the values' destructors must not take the place of this one, nor meet each other.
+            for value in values {
+                contain(|| drop(value));
+            }
             resume_unwind(payload)
         }
         None => values,
