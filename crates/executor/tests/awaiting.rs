@@ -32,11 +32,12 @@ fn a_task_without_an_output_says_what_happened() {
     drop(executor);
     for _ in 0..2 {
         let says = complaint(&mut cancelled);
-        assert!(says.starts_with("the task was cancelled: its executor dropped it"));
+        assert!(says.starts_with("Task polled after completion: its executor dropped it"));
         assert!(says.contains("`Task::fallible`"));
         for task in [&mut taken, &mut panicked] {
             assert!(task.is_finished());
             let says = complaint(task);
+            assert!(says.starts_with("Task polled after completion: its output"));
             assert!(says.contains("was taken before") && says.contains("`Task::fallible`"));
         }
     }

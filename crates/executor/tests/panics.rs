@@ -2,7 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
+use std::thread::sleep;
+use std::time::Duration;
 
 use terrace_executor::{Builder, block_on};
 use terrace_testing::watchdog;
@@ -82,4 +85,27 @@ fn all_workers_live_after_as_many_panics() {
         WORKERS / 2 * ROUNDS,
         "outputs that nobody took, and whose destructors panic"
     );
+}
+
+/// The parts have ended before the caller has told all workers of them.
+#[test]
+fn the_handler_gets_the_panic_of_a_spawned_broadcasts_destructor() {
+    let _watchdog = watchdog();
+    for workers in 0..=2 {
+        let (sender, payloads) = channel();
+        let executor = Builder::new()
+            .workers(workers)
+            // The one who tells a worker calls this.
+            .on_thread_start(|| terrace_thread::set_on_ready(|| sleep(Duration::from_millis(20))))
+            .panic_handler(move |payload| sender.send(payload).expect("the test waits"))
+            .build();
+        executor.broadcast(|_| ());
+        let bomb = Bomb;
+        executor.spawner().spawn_broadcast(move |_| _ = &bomb);
+        if workers == 0 {
+            while executor.try_tick() {}
+        }
+        let payload = payloads.recv().expect("a part drops the closure");
+        assert_eq!(payload.downcast_ref(), Some(&"planned"));
+    }
 }

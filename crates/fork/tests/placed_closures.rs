@@ -3,9 +3,11 @@
 mod pools;
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, sleep};
+use std::time::Duration;
 
 use pools::{WORKERS, with_each};
 use terrace_executor::{Broadcast, Builder, Worker, block_on};
@@ -155,4 +157,33 @@ fn a_panic_of_a_broadcast_is_the_scopes() {
         });
         assert_eq!(message, "part 0");
     });
+}
+
+/// The parts have ended before the caller has told all workers of them.
+#[test]
+fn a_panic_of_a_broadcasts_destructor_is_the_scopes() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("destructor");
+        }
+    }
+
+    let _watchdog = watchdog();
+    for workers in 0..=2 {
+        let executor = Builder::new()
+            .workers(workers)
+            // The one who tells a worker calls this.
+            .on_thread_start(|| terrace_thread::set_on_ready(|| sleep(Duration::from_millis(20))))
+            .build();
+        executor.broadcast(|_| ());
+        let message = text_of(|| {
+            scope(&executor, |s| {
+                let bomb = Bomb;
+                let spawn = || s.spawn_broadcast(move |_| _ = &bomb);
+                catch_unwind(AssertUnwindSafe(spawn)).expect("a part drops the closure");
+            });
+        });
+        assert_eq!(message, "destructor");
+    }
 }

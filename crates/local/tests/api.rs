@@ -132,13 +132,14 @@ fn a_task_without_an_output_says_what_happened() {
     let mut late = spawner.spawn(ready(3));
     for task in [&mut cancelled, &mut late] {
         let says = complaint(task);
-        assert!(says.starts_with("the task was cancelled: its executor dropped it"));
+        assert!(says.starts_with("Task polled after completion: its executor dropped it"));
         assert!(says.contains("`Task::fallible`"));
         assert_eq!(complaint(task), says);
     }
     for task in [&mut taken, &mut awaited, &mut panicked] {
         assert!(task.is_finished());
         let says = complaint(task);
+        assert!(says.starts_with("Task polled after completion: its output"));
         assert!(says.contains("was taken before") && says.contains("`Task::fallible`"));
     }
     assert_eq!(block_on(taken.fallible()), None);

@@ -80,6 +80,35 @@ fn a_panic_is_the_result_of_its_task_alone() {
 }
 
 #[test]
+fn outputs_beside_one_that_failed_may_panic_in_their_destructors() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("destructor");
+        }
+    }
+
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    for fails in 0..4 {
+        let mut set = TaskSet::new(&executor);
+        for number in 0..4 {
+            set.spawn(async move {
+                if number == fails {
+                    panic!("task {number}");
+                }
+                Bomb
+            });
+        }
+        let Err(TaskError::Panicked(payload)) = block_on(executor.run(set.join_all())) else {
+            panic!("one has panicked");
+        };
+        assert_eq!(text(&*payload), format!("task {fails}"));
+        assert!(set.is_empty());
+    }
+}
+
+#[test]
 fn a_drop_aborts_all_and_a_detach_none() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();

@@ -67,13 +67,15 @@ macro_rules! usage {
     };
 }
 
-/// The panic of a pool that the program has not made yet.
+/// The panic of a pool that the program has not made yet. It begins with the words of the published `bevy_tasks`, which tests of programs
+/// expect.
 #[cold]
 #[track_caller]
 fn uninitialised(pool: &str) -> ! {
     panic!(
-        "the {pool} has not been initialized: call `{pool}::get_or_init(TaskPool::new)` once at start-up, before \
-         anything uses it (in a Bevy app: add `TaskPoolPlugin`, which `MinimalPlugins` and `DefaultPlugins` contain)"
+        "The {pool} has not been initialized yet. Please call {pool}::get_or_init beforehand. \
+         `{pool}::get_or_init(TaskPool::new)` once at start-up does (in a Bevy app: add `TaskPoolPlugin`, which \
+         `MinimalPlugins` and `DefaultPlugins` contain)"
     )
 }
 

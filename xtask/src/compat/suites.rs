@@ -96,7 +96,7 @@ suites! {
     "bevy_tasks" Extracted BEVY_TASKS "--lib --features multi_threaded";
     "bevy_tasks-single" Extracted BEVY_TASKS "--lib";
     "bevy_tasks-doc" Extracted BEVY_TASKS "--doc --features multi_threaded";
-    "bevy_tasks-interface" Interface BEVY_TASKS "--test interface --test async_task --features multi_threaded";
+    "bevy_tasks-interface" Interface BEVY_TASKS "--test interface --test async_task --test panic_texts --features multi_threaded";
     "bevy_app" Package APP "--lib";
     "bevy_app-multi" Package APP "--lib --features bevy_ecs/multi_threaded";
     "bevy_transform" Package TRANSFORM "--lib";
@@ -148,7 +148,7 @@ impl Suite {
             suite.args = match suite.name {
                 "bevy_transform-multi" => "--lib --features bevy_tasks/multi_threaded",
                 "bevy_tasks-interface" => {
-                    "--test interface --test own_task --features multi_threaded"
+                    "--test interface --test own_task --test panic_texts --features multi_threaded"
                 }
                 _ => suite.args,
             };

@@ -13,6 +13,7 @@
 //! broadcasts in the same order.
 
 use std::any::type_name_of_val;
+use std::iter::repeat_n;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
@@ -121,13 +122,14 @@ impl Spawner {
         if participants == 0 {
             return self.spawn_work(move |worker: &Worker| part_of(&f, worker, 0, 1));
         }
-        let f = Arc::new(f);
+        let (name, records) = (type_name_of_val(&f), || &self.pool.records);
+        // The last part gets the original. So a part is what drops the closure, never this call: a panic of its destructor is the part's.
+        let owned = repeat_n(Arc::new(f), participants);
         let turn = self.pool.threads.broadcasts.lock();
-        for (index, worker) in workers.iter().enumerate() {
-            let (own, pool) = (Arc::clone(&f), Arc::clone(&self.pool));
-            let part = move |worker: &Worker| part_of(&*own, worker, index, participants);
+        for (index, (worker, f)) in workers.iter().zip(owned).enumerate() {
+            let pool = Arc::clone(&self.pool);
+            let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             let part = async move { spawnable::call(&pool, part) };
-            let (name, records) = (type_name_of_val(&*f), || &self.pool.records);
             let part = inspect::child(records, name, ptr::null(), part);
             worker.queue_call(part).detach();
         }
@@ -224,8 +226,10 @@ fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
     }
     match first {
         Some(payload) => {
-            // A panic of a value's destructor must not take the place of this one.
-            contain(|| drop(values));
+            // Panics of the values' destructors must not take the place of this one, nor meet each other.
+            for value in values {
+                contain(|| drop(value));
+            }
             resume_unwind(payload)
         }
         None => values,

@@ -12,11 +12,11 @@
 //! unwinding: their locks poison as on any other day. If both halves panic, the payload of the inline half goes on. Not an API; public
 //! for its models.
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
-use terrace_local::{Payload, drop_payload};
+use terrace_local::{Payload, contain};
 use terrace_queue::fork::{Depth, Latch, Popped, Root, Word};
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
@@ -254,10 +254,43 @@ fn unwind<F: Forker, A: FnOnce(&F) -> R, R>(
 
 /// Calls `end`, and drops the payload of its panic. Then the panic with `payload` goes on.
 fn end_beside(payload: Payload, end: impl FnOnce()) -> ! {
-    if let Err(dropped) = catch_unwind(AssertUnwindSafe(end)) {
-        drop_payload(dropped);
-    }
+    contain(end);
     resume_unwind(payload)
+}
+
+/// The result of the inline half, while the forked one may panic. Then it is dropped, and a panic of its destructor stops here: it would
+/// meet the other, which ends the process.
+struct Kept<R>(ManuallyDrop<R>);
+
+impl<R> Kept<R> {
+    #[inline(always)]
+    fn new(result: R) -> Self {
+        Self(ManuallyDrop::new(result))
+    }
+
+    #[inline(always)]
+    fn into_inner(self) -> R {
+        let mut kept = ManuallyDrop::new(self);
+        // SAFETY: it is not dropped, nor used again.
+        unsafe { ManuallyDrop::take(&mut kept.0) }
+    }
+}
+
+impl<R> Drop for Kept<R> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cold]
+        #[inline(never)]
+        fn drop_it<R>(result: &mut ManuallyDrop<R>) {
+            // SAFETY: the caller drops it once, at its end.
+            contain(|| unsafe { ManuallyDrop::drop(result) });
+        }
+
+        // Without a destructor nothing is left of this, not even code for the unwinding.
+        if mem::needs_drop::<R>() {
+            drop_it(&mut self.0);
+        }
+    }
 }
 
 /// Runs both halves: forks `a`, runs `b`, and then `a` unless another thread took it. Returns, or unwinds, when both have
@@ -280,7 +313,7 @@ where
         return in_order(forks, half, b);
     };
     let from_b = match catch_unwind(AssertUnwindSafe(|| b(forks))) {
-        Ok(from_b) => from_b,
+        Ok(from_b) => Kept::new(from_b),
         Err(payload) => unwind(forks, &frame, at, payload),
     };
     // SAFETY: the inline half has returned, so each push that it made was popped.
@@ -292,7 +325,7 @@ where
         }
         Popped::Stolen => stolen(forks, &frame),
     };
-    (from_a, from_b)
+    (from_a, from_b.into_inner())
 }
 
 /// The result of a half that a thief runs.
@@ -315,9 +348,9 @@ where
     B: FnOnce(&F) -> RB,
 {
     let from_b = match catch_unwind(AssertUnwindSafe(|| b(forks))) {
-        Ok(from_b) => from_b,
+        Ok(from_b) => Kept::new(from_b),
         Err(payload) => end_beside(payload, || drop(a(forks))),
     };
     let from_a = a(forks);
-    (from_a, from_b)
+    (from_a, from_b.into_inner())
 }

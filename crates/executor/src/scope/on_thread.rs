@@ -4,6 +4,7 @@
 //! Then it drops them, which counts them out of their scope.
 
 use std::future::Future;
+use std::iter::repeat_n;
 
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
@@ -148,17 +149,16 @@ impl ScopeHandle<'_> {
         }
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        let f = Arc::new(f);
+        // The last child gets the original: a child is what drops the closure, never this call.
+        let owned = repeat_n(Arc::new(f), participants);
         // As for any broadcast: see `member::broadcast`.
         let turn = pool.threads.broadcasts.lock();
-        for (index, thread) in workers.iter().enumerate() {
-            let f = Arc::clone(&f);
+        for (index, (thread, f)) in workers.iter().zip(owned).enumerate() {
             let part = async move {
                 fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
             };
             let part = child(slot, part);
-            // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out. This call drops its
-            // own, and the body or a living child makes it.
+            // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out.
             unsafe { thread.queue_borrowing(part) }.detach();
             terrace_trace::spawn();
         }

@@ -13,7 +13,6 @@ use core::task::{Context, Poll, Waker};
 use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
 use crate::task::either::End;
-use crate::task::outcome::Gone;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};
 
@@ -445,7 +444,10 @@ impl<S, T, E> TaskGroup<S, T, E> {
         match failure {
             Failure::Error(error) => Err(error),
             Failure::Panic(payload) => resume_unwind(payload),
-            Failure::Dropped => Gone::Cancelled.panic(),
+            Failure::Dropped => panic!(
+                "a child of the group was cancelled: its executor dropped it before it was done, as an executor does that is \
+                 dropped, closed or shut down"
+            ),
         }
     }
 

@@ -247,7 +247,15 @@ impl<S, T> TaskSet<S, T> {
             results.push(result);
         }
         results.sort_unstable_by_key(|(number, _)| *number);
-        results.into_iter().map(|(_, result)| result).collect()
+        let Some(failed) = results.iter().position(|(_, result)| result.is_err()) else {
+            return results.into_iter().map(|(_, result)| result).collect();
+        };
+        let (_, failed) = results.swap_remove(failed);
+        for other in results {
+            // A panic of a destructor stops here, and meets no other one.
+            contain(|| drop(other));
+        }
+        failed.map(|value| alloc::vec![value])
     }
 
     /// Aborts a task by its number: it is not polled again, and its result is [`TaskError::Cancelled`] once its executor has dropped

@@ -23,7 +23,7 @@ pub(crate) mod guarded;
 mod handle;
 mod id;
 pub(crate) mod local;
-pub(crate) mod outcome;
+mod outcome;
 mod runnable;
 mod shared;
 

@@ -27,17 +27,17 @@ pub(crate) enum Gone {
 }
 
 impl Gone {
-    /// The panic of a thread that awaits the task all the same.
+    /// The panic of a thread that awaits the task all the same. It begins with the words of `async-task`, which tests of programs expect.
     #[cold]
     pub(crate) fn panic(self) -> ! {
         match self {
             Self::Cancelled => panic!(
-                "the task was cancelled: its executor dropped it before it was done, as an executor does that is dropped, \
+                "Task polled after completion: its executor dropped it before it was done, as an executor does that is dropped, \
                  closed or shut down; with `Task::fallible` this is `None` instead of a panic"
             ),
             Self::Taken => panic!(
-                "the task's output, or its panic, was taken before, and there is one; with `Task::fallible` this is `None` \
-                 instead of a panic"
+                "Task polled after completion: its output, or its panic, was taken before, and there is one; with \
+                 `Task::fallible` this is `None` instead of a panic"
             ),
         }
     }
