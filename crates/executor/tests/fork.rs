@@ -203,61 +203,6 @@ fn a_forked_half_may_panic_while_the_inline_half_unwinds() {
     assert_eq!(payload.downcast_ref(), Some(&"the inline half"));
 }
 
-/// A result that nobody gets, whose destructor panics.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        resume_unwind(Box::new("a destructor"));
-    }
-}
-
-#[test]
-fn results_beside_a_panic_may_panic_in_their_destructors() {
-    fn fails() -> Bomb {
-        resume_unwind(Box::new("a half"))
-    }
-
-    let _watchdog = watchdog();
-    for workers in [0, 1, 2] {
-        let executor = pool(workers);
-        for round in 0..100 {
-            for forked_panics in [true, false] {
-                let payload = payload_of(|| {
-                    executor.join(
-                        |worker| {
-                            fib(worker, round % 7);
-                            if forked_panics { fails() } else { Bomb }
-                        },
-                        |worker| {
-                            fib(worker, round % 9);
-                            if forked_panics { Bomb } else { fails() }
-                        },
-                    )
-                });
-                assert_eq!(payload.downcast_ref(), Some(&"a half"));
-            }
-        }
-    }
-}
-
-#[test]
-fn results_beside_a_panic_of_a_broadcast_may_panic_in_their_destructors() {
-    let _watchdog = watchdog();
-    let executor = pool(4);
-    for fails in 0..4 {
-        let payload = payload_of(|| {
-            executor.broadcast(|part| {
-                if part.index == fails {
-                    resume_unwind(Box::new("a part"));
-                }
-                Bomb
-            })
-        });
-        assert_eq!(payload.downcast_ref(), Some(&"a part"));
-    }
-}
-
 #[test]
 fn any_number_of_foreign_threads_takes_part() {
     let _watchdog = watchdog();

@@ -1,14 +1,14 @@
-//! A panic ends its task alone: as many workers live after it as before.
+//! A panic ends its task alone: as many workers live after it as before. And destructors that panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
-use std::thread::sleep;
+use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
 use terrace_executor::{Builder, block_on};
-use terrace_testing::watchdog;
+use terrace_testing::{payload_of, watchdog};
 
 const WORKERS: usize = 4;
 const ROUNDS: usize = 20;
@@ -107,5 +107,49 @@ fn the_handler_gets_the_panic_of_a_spawned_broadcasts_destructor() {
         }
         let payload = payloads.recv().expect("a part drops the closure");
         assert_eq!(payload.downcast_ref(), Some(&"planned"));
+    }
+}
+
+#[test]
+fn the_result_of_a_half_beside_a_panic_may_panic_in_its_destructor() {
+    let _watchdog = watchdog();
+    // With workers either thread runs the forked half.
+    for workers in [0, 1, 2] {
+        let executor = Builder::new().workers(workers).build();
+        for round in 0..300 {
+            let half = |waits: usize, fails: bool| {
+                (0..waits).for_each(|_| yield_now());
+                if fails {
+                    resume_unwind(Box::new("a half"));
+                }
+                Bomb
+            };
+            for forked_fails in [true, false] {
+                let payload = payload_of(|| {
+                    executor.join(
+                        |_| half(round % 7, forked_fails),
+                        |_| half(round % 9, !forked_fails),
+                    )
+                });
+                assert_eq!(payload.downcast_ref(), Some(&"a half"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_results_of_parts_beside_a_panic_may_panic_in_their_destructors() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(WORKERS).build();
+    for fails in 0..WORKERS {
+        let payload = payload_of(|| {
+            executor.broadcast(|part| {
+                if part.index == fails {
+                    resume_unwind(Box::new("a part"));
+                }
+                Bomb
+            })
+        });
+        assert_eq!(payload.downcast_ref(), Some(&"a part"));
     }
 }
