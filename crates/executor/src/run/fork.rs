@@ -173,7 +173,7 @@ impl Worker {
     ///
     /// Which thread learns of `a`: while the joins of this call-site take 25 µs and more, a sleeping worker is woken at once, if it has a
     /// processor beside the busy threads. From 5 µs on `a` is given to the first thread that looks for work. A tiny join wakes no thread;
-    /// if its halves block or grow, a thread takes `a` within 2 ms, as long as a worker sleeps.
+    /// if its halves block or grow, a thread takes `a` within 2 ms, or 10 ms after a pause of 64 ms in which nothing moved, as long as a worker sleeps.
     ///
     /// Cost where no thread takes `a`, nested in another join: no read-modify-write, and no fence where
     /// [`steal::fence_kind`](terrace_sync::steal::fence_kind) is asymmetric. Not nested: one read-modify-write, and three more from 5 µs on. No allocation. A

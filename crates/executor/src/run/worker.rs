@@ -368,10 +368,12 @@ pub(super) fn watch(
     let scan = Scan::of_worker(runner, Looking::Parking);
     let mut left = limit;
     let sleeps = sentinel.sleeps(pool, index).map_while(|sleep| {
-        if let Some(left) = &mut left {
-            *left = left.checked_sub(sleep)?;
-        }
-        Some(sleep)
+        let Some(left) = &mut left else {
+            return Some(sleep);
+        };
+        let sleep = sleep.min(*left);
+        *left -= sleep;
+        (!sleep.is_zero()).then_some(sleep)
     });
     let woken = pool.idle.park_as_sentinel(index, token, &scan, sleeps)?;
     terrace_trace::unpark();

@@ -11,7 +11,7 @@
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
 //! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                   | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
-//! | nothing to take, and nothing has moved, [`BORED`] milliseconds in a row; no thread forks | it ends, and begins no watch before something has | – |
+//! | nothing to take, and nothing has moved, [`BORED`] milliseconds in a row | [`LONG_PERIOD`] if a thread forks; else it ends, and begins no watch before something has | – |
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
 //!
@@ -34,7 +34,7 @@ const CALM: u32 = 10;
 const KEEN: u32 = 3;
 
 /// So many thorough looks in a row see nothing, and nothing moves, before a sentinel leaves busy threads alone: they may sleep for hours. While
-/// no worker watches, the next push wakes one.
+/// no worker watches, the next push wakes one. But pushes in nested joins do not ask, so a sentinel still looks now and then.
 const BORED: u32 = 64;
 
 /// What a look has seen: in equal ones nothing has moved.
@@ -115,11 +115,13 @@ impl Sentinel {
         if self.still.is_some() {
             return None;
         }
-        if self.idle >= BORED && !pool.forks.any_forking() {
+        let next = if self.idle < BORED {
+            self.next_sleep(pool, worker)?
+        } else {
+            leave_beats(pool, worker);
             self.keen = false;
-            return None;
-        }
-        let next = self.next_sleep(pool, worker)?;
+            pool.forks.any_forking().then_some(LONG_PERIOD)?
+        };
         // A thorough look comes each period, neither earlier nor later, but where there is nothing to look at.
         let next = match next {
             LONG_PERIOD => next,
@@ -213,15 +215,18 @@ impl Sentinel {
         }
         let progress = std::mem::replace(&mut self.progress, pool.progress());
         let moves = progress != self.progress || !seen.is_empty();
-        self.idle = if moves { 0 } else { self.idle + 1 };
+        self.idle = if moves {
+            0
+        } else {
+            self.idle.saturating_add(1)
+        };
         self.seen = seen;
         self.waited = Duration::ZERO;
     }
 
     /// Ends the watch of `worker`. If its time was over because something stands still, takes that.
     pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
-        pool.scopes.beat.leave(worker);
-        pool.seats.beat.leave(worker);
+        leave_beats(pool, worker);
         match self.still.take()? {
             Seen::Stuck { scope } => take_child(pool, scope),
             Seen::Child { scope, .. } => {
@@ -258,6 +263,11 @@ impl Sentinel {
             used < PERIOD / 4
         })
     }
+}
+
+fn leave_beats(pool: &Shared, worker: usize) {
+    pool.scopes.beat.leave(worker);
+    pool.seats.beat.leave(worker);
 }
 
 /// The workers with a task in their slot.

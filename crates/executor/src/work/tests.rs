@@ -22,7 +22,7 @@ use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::job::JobRef;
 use crate::protocol::sight::Sight;
-use crate::tuned::PERIOD;
+use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
 const TURNS: u32 = 61 * 64;
@@ -545,6 +545,27 @@ fn a_scope_that_sleeps_is_not_watched() {
         long.contains(&slept),
         "a thread is busy that may wake the child"
     );
+}
+
+/// A thread that has forked may do so again at any moment. The watch goes on, and looks seldom where nothing moves.
+#[test]
+fn a_thread_that_forks_and_sleeps_is_watched_seldom() {
+    let pool = Pool::new();
+    let seat = pool.shared.forks.enter(&raw const *pool.shared, By::Guest);
+    assert!(seat.begins_forking());
+    let mut sentinel = Sentinel::default();
+    let mut sleeps = sentinel.sleeps(&pool.shared, 0);
+    let often: Vec<_> = sleeps
+        .by_ref()
+        .take_while(|&sleep| sleep <= PERIOD)
+        .collect();
+    let slept: Duration = often.iter().sum();
+    assert!((60 * PERIOD..70 * PERIOD).contains(&slept), "{slept:?}");
+    assert_eq!(sleeps.next(), Some(LONG_PERIOD));
+    pool.fork(Offer::Quiet);
+    assert!(sleeps.next() <= Some(PERIOD), "there is a job");
+    assert_eq!(sleeps.last(), None);
+    assert!(sentinel.end(&pool.shared, 0).is_some());
 }
 
 /// With nothing active, a watch ends. It goes on for some milliseconds if the worker has lately run a child.
