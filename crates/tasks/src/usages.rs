@@ -129,9 +129,11 @@ const TASKS_PER_TICK: usize = 100;
 #[track_caller]
 pub fn tick_global_task_pools_on_main_thread() {
     let pools: [&TaskPool; 3] = [
-        ComputeTaskPool::get(),
-        AsyncComputeTaskPool::get(),
-        IoTaskPool::get(),
+        COMPUTE.get().unwrap_or_else(|| missing("ComputeTaskPool")),
+        ASYNC_COMPUTE
+            .get()
+            .unwrap_or_else(|| missing("AsyncComputeTaskPool")),
+        IO.get().unwrap_or_else(|| missing("IoTaskPool")),
     ];
     for _ in 0..TASKS_PER_TICK {
         let mut polled = false;
@@ -142,4 +144,15 @@ pub fn tick_global_task_pools_on_main_thread() {
             break;
         }
     }
+}
+
+/// The panic of [`tick_global_task_pools_on_main_thread`].
+#[cold]
+#[track_caller]
+fn missing(pool: &str) -> ! {
+    panic!(
+        "`tick_global_task_pools_on_main_thread` needs all three pools and the {pool} has not been initialized: call \
+         `get_or_init` of ComputeTaskPool, AsyncComputeTaskPool and IoTaskPool before the event loop starts (in a \
+         Bevy app: add `TaskPoolPlugin`)"
+    )
 }

@@ -30,7 +30,10 @@ fn missing_pools_are_named_with_what_to_do() {
 
     let tick_needs = |pool: &str| {
         let panic = text_of(tick);
-        assert!(panic.contains(&format!("The {pool} has not")), "{panic}");
+        assert!(
+            panic.contains("all three pools") && panic.contains(&format!("the {pool} has not")),
+            "{panic}"
+        );
     };
     tick_needs("ComputeTaskPool");
     ComputeTaskPool::get_or_init(TaskPool::new);
