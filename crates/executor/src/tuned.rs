@@ -23,8 +23,6 @@ pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
 pub(crate) const FEW: usize = 4;
 /// So many small takes without a pause are a stream, at first.
 pub(crate) const STREAM: u32 = 16;
-/// So many are one at the latest, however many waits were in vain.
-pub(crate) const RARE_STREAM: u32 = 4096;
 /// How long a runner lets a stream gather.
 pub(crate) const GATHERING: Duration = Duration::from_micros(3);
 
@@ -64,12 +62,6 @@ pub(crate) const TURNS_A_POLL: usize = 200;
 pub(crate) const SCOPES_INTERVAL: u32 = 1021;
 /// One visit to the injector moves at most so many single tasks into the taker's ring.
 pub(crate) const BATCH: usize = 32;
-/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
-/// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
-pub(crate) const PENDING_EAGER: u32 = 128;
-/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
-/// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
-pub(crate) const ENDED_EAGER: u32 = 4;
 
 // Multiples.
 
@@ -87,6 +79,11 @@ pub(crate) const NAPS: Duration = NAP.saturating_mul(8);
 pub(crate) const KEEPS_PROCESSOR: Duration = WAKE.saturating_mul(4);
 /// So many tasks are worth the wait of a runner that lets a stream gather.
 pub(crate) const MANY_TASKS: usize = 2 * FEW;
+/// So many small takes are a stream at the latest, however many waits were in vain.
+pub(crate) const RARE_STREAM: u32 = 256 * STREAM;
+/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
+/// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
+pub(crate) const ENDED_EAGER: u32 = FEW as u32;
 /// Tasks in a parcel, at most; at least two.
 pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { BATCH };
 
@@ -96,6 +93,9 @@ pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { BATCH };
 pub(crate) const TOLD_APART: usize = 64;
 /// So often one poll of a `run` future polls the future beside it again at most.
 pub(crate) const OWN_POLLS: u32 = 64;
+/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
+/// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
+pub(crate) const PENDING_EAGER: u32 = 128;
 /// Tasks of a large batch that are made before the first of them are published.
 pub(crate) const SPAWN_BATCH: usize = 256;
 /// A worker keeps at most so many references to its pool for new tasks; one more makes it give back half of them.

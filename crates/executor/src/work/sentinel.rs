@@ -65,7 +65,7 @@ pub(crate) struct Sentinel {
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
     still: Option<Seen>,
-    /// The pool's progress at the last thorough look, and how many looks in a row have seen the same, and nothing to take.
+    /// The [`progress`] at the last thorough look, and how many looks in a row have seen the same, and nothing to take.
     progress: usize,
     idle: u32,
     /// Looks in a row without an open scope.
@@ -105,7 +105,7 @@ impl Sentinel {
 
     /// Whether nothing has moved since a watch ended for that. What lies somewhere is looked at by the caller.
     pub(crate) fn is_bored(&self, pool: &Shared) -> bool {
-        self.idle >= BORED && self.progress == pool.progress()
+        self.idle >= BORED && self.progress == progress(pool)
     }
 
     fn look(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
@@ -213,8 +213,8 @@ impl Sentinel {
                 .filter(|item| !matches!(item, Seen::Task { .. }));
             self.processor = others.next().map(|_| Processor::now(pool));
         }
-        let progress = std::mem::replace(&mut self.progress, pool.progress());
-        let moves = progress != self.progress || !seen.is_empty();
+        let before = std::mem::replace(&mut self.progress, progress(pool));
+        let moves = before != self.progress || !seen.is_empty();
         self.idle = if moves {
             0
         } else {
@@ -263,6 +263,11 @@ impl Sentinel {
             used < PERIOD / 4
         })
     }
+}
+
+/// The pool's progress, and guests that came: what they fork and take back themselves is no progress.
+fn progress(pool: &Shared) -> usize {
+    pool.progress().wrapping_add(pool.forks.entries())
 }
 
 fn leave_beats(pool: &Shared, worker: usize) {
