@@ -12,7 +12,7 @@ use std::time::Duration;
 use pools::{WORKERS, with_each};
 use terrace_executor::{Broadcast, Builder, Worker, block_on};
 use terrace_fork::{MemberScope, scope};
-use terrace_testing::{completed_elsewhere, text_of, watchdog};
+use terrace_testing::{OnDrop, completed_elsewhere, text_of, watchdog};
 
 #[test]
 fn a_child_runs_on_the_worker_that_it_was_spawned_on() {
@@ -162,13 +162,6 @@ fn a_panic_of_a_broadcast_is_the_scopes() {
 /// The parts have ended before the caller has told all workers of them.
 #[test]
 fn a_panic_of_a_broadcasts_destructor_is_the_scopes() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("destructor");
-        }
-    }
-
     let _watchdog = watchdog();
     for workers in 0..=2 {
         let executor = Builder::new()
@@ -179,7 +172,7 @@ fn a_panic_of_a_broadcasts_destructor_is_the_scopes() {
         executor.broadcast(|_| ());
         let message = text_of(|| {
             scope(&executor, |s| {
-                let bomb = Bomb;
+                let bomb = OnDrop(|| panic!("destructor"));
                 let spawn = || s.spawn_broadcast(move |_| _ = &bomb);
                 catch_unwind(AssertUnwindSafe(spawn)).expect("a part drops the closure");
             });

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_lite::future::block_on;
 use terrace_local::{LocalExecutor, Task, TaskError, TaskId, TaskName, TaskSet, abortable, named};
-use terrace_testing::{Drops, Random, WakerSlot, Wakes, Yields, text, watchdog};
+use terrace_testing::{Drops, OnDrop, Random, WakerSlot, Wakes, Yields, text, watchdog};
 
 type Set<'e, T> = TaskSet<&'e LocalExecutor<'static>, T>;
 
@@ -81,13 +81,6 @@ fn a_panic_is_the_result_of_its_task_alone() {
 
 #[test]
 fn outputs_beside_one_that_failed_may_panic_in_their_destructors() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("destructor");
-        }
-    }
-
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     for fails in 0..4 {
@@ -97,7 +90,7 @@ fn outputs_beside_one_that_failed_may_panic_in_their_destructors() {
                 if number == fails {
                     panic!("task {number}");
                 }
-                Bomb
+                OnDrop(|| panic!("destructor"))
             });
         }
         let Err(TaskError::Panicked(payload)) = block_on(executor.run(set.join_all())) else {

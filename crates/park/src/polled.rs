@@ -158,7 +158,7 @@ impl Idle {
     /// idle.stop_search(token, &Nothing);
     /// idle.unpark_thread(0);
     /// // The thread has a token, so it does not sleep.
-    /// std::thread::park();
+    /// terrace_sync::thread::park();
     /// idle.leave(0, None, &Nothing);
     /// ```
     pub fn unpark_thread(&self, worker: usize) {

@@ -144,8 +144,9 @@ impl Caller {
         Self(inner::here())
     }
 
-    /// What the calling thread spawns until the result is dropped was spawned at this line. A future that a closed executor refuses is
-    /// dropped meanwhile; what its destructor spawns counts for this line, too. The [type](Self) has an example.
+    /// What the calling thread spawns until it drops the result was spawned at this line. The thread may meanwhile drop a future that a closed
+    /// executor refuses. If the destructor of that future spawns tasks, the timeline shows this line for them, too. The [type](Self) has an
+    /// example.
     #[inline(always)]
     pub fn spawns(self) -> Spawns {
         Spawns {

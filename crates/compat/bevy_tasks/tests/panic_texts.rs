@@ -4,30 +4,22 @@ use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool, bl
 use terrace_testing::{text_of, watchdog};
 
 #[test]
-#[should_panic(
-    expected = "The ComputeTaskPool has not been initialized yet. Please call ComputeTaskPool::get_or_init beforehand."
-)]
-fn compute_pool_before_its_init() {
+fn pools_before_their_init() {
     let _watchdog = watchdog();
-    ComputeTaskPool::get();
-}
-
-#[test]
-#[should_panic(
-    expected = "The AsyncComputeTaskPool has not been initialized yet. Please call AsyncComputeTaskPool::get_or_init beforehand."
-)]
-fn async_compute_pool_before_its_init() {
-    let _watchdog = watchdog();
-    AsyncComputeTaskPool::get();
-}
-
-#[test]
-#[should_panic(
-    expected = "The IoTaskPool has not been initialized yet. Please call IoTaskPool::get_or_init beforehand."
-)]
-fn io_pool_before_its_init() {
-    let _watchdog = watchdog();
-    IoTaskPool::get();
+    let texts = [
+        ("ComputeTaskPool", text_of(|| _ = ComputeTaskPool::get())),
+        (
+            "AsyncComputeTaskPool",
+            text_of(|| _ = AsyncComputeTaskPool::get()),
+        ),
+        ("IoTaskPool", text_of(|| _ = IoTaskPool::get())),
+    ];
+    for (pool, text) in texts {
+        let published = format!(
+            "The {pool} has not been initialized yet. Please call {pool}::get_or_init beforehand."
+        );
+        assert!(text.starts_with(&published), "{text}");
+    }
 }
 
 #[test]

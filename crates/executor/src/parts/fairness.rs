@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use super::seat::Seen;
 use crate::tuned::GLOBAL_INTERVAL;
 
 /// Counts the turns of one worker or driver, and makes its random numbers.
@@ -14,8 +13,23 @@ pub(crate) struct Fairness {
     seed: Cell<u32>,
     /// Another seat's work that may be stalled.
     pub(crate) suspect: Cell<Option<Seen>>,
-    /// The fork seat whose oldest job may be stalled, and what it looked like.
-    pub(crate) fork_suspect: Cell<Option<(usize, u64)>>,
+    /// Likewise a job that another thread has forked.
+    pub(crate) fork_suspect: Cell<Option<Seen>>,
+}
+
+/// Work that its owner is expected to take, as a look saw it. If a later look sees the same, the owner has not come to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
+    Task { seat: usize, look: u32 },
+    /// Tasks in the ring of the seat with this number, and how many it has given away.
+    Ring { seat: usize, taken: u32 },
+    /// The oldest job of the fork seat with this number, and a number that changes when that job does.
+    Fork { seat: usize, look: u64 },
+    /// Children in the list of the scope with this number, and a number that changes when one is taken.
+    Child { scope: usize, taken: u32 },
+    /// A child of a scope whose thread is stuck.
+    Stuck { scope: usize },
 }
 
 impl Fairness {

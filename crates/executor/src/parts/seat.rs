@@ -24,6 +24,7 @@ use terrace_sync::{CachePadded, Mutex};
 use terrace_trace::inspect::Since;
 
 use super::beat::Beat;
+use super::fairness::Seen;
 use crate::protocol::sight::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
@@ -45,15 +46,6 @@ pub(crate) struct Seat {
     clock: Mutex<Option<CpuClock>>,
     /// When the worker that holds it fell asleep, in its loop or in a wait.
     pub(crate) asleep: Since,
-}
-
-/// Work at a seat that its holder is expected to take, as a look saw it. If a later look sees the same, the holder has not come to it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
-    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
-    Task { seat: usize, look: u32 },
-    /// Tasks in the ring of the seat with this number, and how many it has given away.
-    Ring { seat: usize, taken: u32 },
 }
 
 /// The holder stays.

@@ -23,6 +23,7 @@ use terrace_sync::time::CpuClock;
 
 use super::found::Found;
 use super::steal;
+use crate::parts::fairness::Seen;
 use crate::parts::spin::spin;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
@@ -36,19 +37,6 @@ const KEEN: u32 = 3;
 /// So many thorough looks in a row see nothing, and nothing moves, before a sentinel leaves busy threads alone: they may sleep for hours. While
 /// no worker watches, the next push wakes one. But pushes in nested joins do not ask, so a sentinel still looks now and then.
 const BORED: u32 = 64;
-
-/// What a look has seen: in equal ones nothing has moved.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    /// Children in the list of the scope with this number, and a number that changes when one is taken.
-    Child { scope: usize, taken: u32 },
-    /// A child of a scope whose thread is stuck.
-    Stuck { scope: usize },
-    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
-    Task { seat: usize, look: u32 },
-    /// The oldest job of the fork seat with this number, likewise.
-    Fork { seat: usize, look: u64 },
-}
 
 /// What one worker knows as a sentinel.
 #[derive(Default)]
@@ -228,6 +216,8 @@ impl Sentinel {
     pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
         leave_beats(pool, worker);
         match self.still.take()? {
+            // A sentinel leaves rings to their peers, which take from any.
+            Seen::Ring { .. } => None,
             Seen::Stuck { scope } => take_child(pool, scope),
             Seen::Child { scope, .. } => {
                 let child = take_child(pool, scope)?;

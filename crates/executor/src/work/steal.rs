@@ -10,7 +10,7 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
 use super::found::{Found, Taken};
-use crate::parts::seat::Seen;
+use crate::parts::fairness::Seen;
 use crate::pool::fork::worker::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -77,14 +77,15 @@ pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
         return None;
     }
     let fairness = &runner.fairness;
-    if let Some((seat, look)) = fairness.fork_suspect.take() {
+    if let Some(Seen::Fork { seat, look }) = fairness.fork_suspect.take() {
         if let Some(job) = take_still(runner.pool, seat, look) {
             return Some(Found::Fork(job).into());
         }
     }
     let seat = fairness.random(all);
     let look = forks.seat(seat).and_then(|seat| seat.deque.look());
-    fairness.fork_suspect.set(look.map(|look| (seat, look)));
+    let seen = look.map(|look| Seen::Fork { seat, look });
+    fairness.fork_suspect.set(seen);
     None
 }
 

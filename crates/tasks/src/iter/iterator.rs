@@ -92,7 +92,7 @@ use crate::pools::TaskPool;
 /// #         self.0.next().map(|chunk| chunk.iter())
 /// #     }
 /// # }
-/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use terrace_sync::atomic::{AtomicU32, Ordering};
 ///
 /// let pool = TaskPool::new();
 /// let chunks = || Chunks([5, 2, 9, 4].chunks(3));

@@ -233,7 +233,7 @@ where
     /// # Examples
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use terrace_sync::atomic::{AtomicU32, Ordering};
     ///
     /// let (pool, shown) = (terrace_tasks::TaskPool::new(), AtomicU32::new(0));
     /// let items = pool.par(0..10_u32).inspect(|_| drop(shown.fetch_add(1, Ordering::Relaxed)));
