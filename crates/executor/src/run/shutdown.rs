@@ -211,7 +211,7 @@ fn ending<'l>(pool: &Shared, list: &'l [Thread]) -> impl Iterator<Item = &'l Thr
     })
 }
 
-/// The thread that is in the middle of a `shutdown` of `pool`, and the threads that it waits for.
+/// The thread that is in the middle of a `shutdown` of `pool`, and the threads that it waits for, of those that are [`ending`].
 ///
 /// | the caller                                      | waits until                                          | then joins       |
 /// |-------------------------------------------------|------------------------------------------------------|------------------|

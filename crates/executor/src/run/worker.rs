@@ -353,14 +353,9 @@ pub(super) fn watch(
         true => pool.scopes.any_to_watch(pool.crew(), 1),
         false => pool.scopes.busy(pool.crew()) > 1,
     };
-    let covers = || {
-        let look = Look::from_seat(runner, Looking::Parking);
-        order::Worker::sight(&look) != Sight::Nothing
-    };
-    let watches = match sentinel.is_bored(pool) {
-        true => covers(),
-        false => sentinel.keen || scopes() || covers(),
-    };
+    let watches = !sentinel.is_bored(pool) && (sentinel.keen || scopes())
+        || pool.seats.slots_sight() != Sight::Nothing
+        || pool.forks.any_forking();
     if !watches {
         return Err(token);
     }

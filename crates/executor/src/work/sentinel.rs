@@ -91,9 +91,9 @@ impl Sentinel {
         std::iter::from_fn(move || self.look(pool, worker))
     }
 
-    /// Whether nothing has moved since a watch ended for that. What lies somewhere is looked at by the caller.
+    /// Whether a watch has ended as nothing moved, nothing has moved since, and no child lies in a list.
     pub(crate) fn is_bored(&self, pool: &Shared) -> bool {
-        self.idle >= BORED && self.progress == progress(pool)
+        self.idle >= BORED && self.progress == progress(pool) && !pool.scopes.has_any()
     }
 
     fn look(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
