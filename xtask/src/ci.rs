@@ -49,7 +49,7 @@ const PARTS: [[&str; 3]; 26] = [
         "loom --schedules 20000",
     ],
     ["loom --sweep", LEFT_OUT, LEFT_OUT],
-    ["shuttle --mutants", "shuttle", LEFT_OUT],
+    ["shuttle --mutants", "shuttle --iterations 150", LEFT_OUT],
     ["scale --check", LEFT_OUT, LEFT_OUT],
     ["prove", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1", "soak --minutes 1", LEFT_OUT],

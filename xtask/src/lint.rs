@@ -17,9 +17,8 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let (plain, layers) = (Build::plain(ws), || ws.layer_args());
     plain.cargo(&words(FORMAT, []))?;
     clippy(&plain, "--workspace --all-targets", Vec::new())?;
-    clippy(&plain, "--all-targets --all-features", layers())?;
-    // Said to clippy alone: what the layers depend on is not built once more. A second `lint` checks the layers anew instead.
-    clippy_with(&plain, "--all-targets", layers(), COUNTED)?;
+    // Counting is said to clippy alone: what the layers depend on is not built once more.
+    clippy_with(&plain, "--all-targets --all-features", layers(), COUNTED)?;
     // The models turn on the feature without which no layer compiles under the cfg of a checker.
     let loom = LOOM.build(ws);
     clippy(&loom, "--all-targets -p", vec![crate::loom::PACKAGE])?;

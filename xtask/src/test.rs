@@ -45,15 +45,18 @@ pub(crate) struct TestArgs {
     debug: bool,
 }
 
-/// What mostly takes one processor: the compiler goes through the documentation tests of a package on one thread, and the tests of xtask are
-/// one large program.
+/// Unit and integration tests with default features, in debug.
+const MOST: &str = "test --workspace --exclude xtask --lib --bins --examples --tests";
+
+/// What mostly takes one processor or none: tests wait for threads, the compiler goes through the documentation tests of a package on one
+/// thread, and the tests of xtask are one large program. The first is built before, as its build takes all processors.
 fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let rest = match args.debug {
         true => "test --quiet -p xtask --bins",
         false => "test --quiet -p xtask",
     };
     let plain = Build::plain(ws);
-    let jobs = [DOCUMENTATION, rest, BOOK];
+    let jobs = [MOST, DOCUMENTATION, rest, BOOK];
     run_parallel(
         "tests",
         &jobs,
@@ -61,6 +64,8 @@ fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
         |line| {
             let finished = run_limited(plain.command(&words(line, [])), LIMIT)?;
             finished.passed()?;
+            // The names of the tests: all at once, as the others print meanwhile.
+            print!("{}", finished.output);
             Ok("passed".to_owned())
         },
     )?;
@@ -72,8 +77,7 @@ fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
 /// thread-locals also where these are behind keys of the system.
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
-    const MOST: &str = "test --workspace --exclude xtask --lib --bins --examples --tests";
-    plain.cargo(&words(MOST, []))?;
+    plain.cargo(&words(MOST, ["--no-run"]))?;
     side_by_side(ws, args)?;
     let keyed = keyed(ws);
     keyed.cargo(&words("test", [&KEYED[..], &TESTS].concat()))?;
