@@ -82,6 +82,43 @@ fn notifiers_from_before_wake_a_worker() {
     });
 }
 
+/// A notifier of the thread keeps no pool. Its hook is called while the thread is a worker, and afterwards.
+#[test]
+fn a_place_leaves_its_thread_as_it_was() {
+    on_own_thread(|| {
+        let rings = Arc::new(AtomicUsize::new(0));
+        let bell = Arc::clone(&rings);
+        terrace_thread::set_on_ready(move || {
+            bell.fetch_add(1, Ordering::Relaxed);
+        });
+        let notifier = terrace_thread::notifier();
+        for round in 1..=2 {
+            let pool = Arc::new(());
+            let part = Arc::clone(&pool);
+            let (executor, mut places) = Builder::new()
+                .workers(1)
+                .on_thread_start(move || drop(Arc::clone(&part)))
+                .build_hosted();
+            let theirs = notifier.clone();
+            let other = thread::spawn(move || {
+                block_on(executor.spawn(async {}));
+                theirs.notify();
+                drop(executor);
+            });
+            places.remove(0).run();
+            other.join().unwrap();
+            // A watchdog ends the test if this never comes.
+            while Arc::strong_count(&pool) > 1 {
+                thread::yield_now();
+            }
+            assert_eq!(rings.load(Ordering::Relaxed), round);
+        }
+        notifier.notify();
+        terrace_thread::park();
+        assert_eq!(rings.load(Ordering::Relaxed), 3);
+    });
+}
+
 #[test]
 fn a_wait_around_a_place_is_woken() {
     on_own_thread(|| {

@@ -431,8 +431,7 @@ fn is_in_use() -> bool {
     is_scope_open() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
 }
 
-/// The current thread, which may have been a worker before, is going to be bound as a worker. It closes, and gets a new wakeup then, by
-/// which notifiers from before wake it, too. The hook from before is not called any more.
+/// The current thread, which may have been a worker before, is going to be bound as a worker. It closes.
 ///
 /// # Panics
 /// If the thread is a worker, or in the middle of one of its pinned tasks or of a scope.
@@ -441,8 +440,8 @@ pub fn make_way() {
         !is_in_use(),
         "a thread runs no worker inside of a pinned task or a scope"
     );
+    assert!(!waking::is_bound(), "a thread runs one worker at a time");
     close();
-    waking::unset();
 }
 
 /// Whether a scope is open on the thread.
@@ -457,10 +456,7 @@ pub fn replace_scope(scope: *const ()) -> *const () {
 }
 
 /// From now on the current thread sleeps as a worker, and `notify` wakes it, until [`unbind_worker`](waking::unbind_worker). A worker's thread calls this
-/// before anything else of this crate. `notify` fences before it looks whether the worker sleeps, and runs no users' code.
-///
-/// # Panics
-/// If the thread has asked for its wakeup before.
+/// before anything else of this crate. `notify` fences before it looks whether the worker sleeps.
 pub fn bind_worker(notify: NotifyRef) {
     waking::bind(notify);
     // Threads mostly drop their locals in the opposite order of first use. So the destructors of users' locals find this one in

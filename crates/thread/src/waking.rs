@@ -13,7 +13,7 @@ use crate::wakeup::Wakeup;
 
 /// The parker that a thread sleeps on, and its wakeup.
 pub(crate) struct Waking {
-    wakeup: Arc<Wakeup<NotifyRef>>,
+    wakeup: Wakeup<NotifyRef>,
     /// Its own thread alone uses it, see `park`.
     parker: OwnThread<Parker>,
 }
@@ -75,10 +75,10 @@ fn remembered() -> Option<Arc<Waking>> {
 }
 
 impl Waking {
-    fn new(worker: Option<NotifyRef>) -> Arc<Self> {
+    fn new() -> Arc<Self> {
         let parker = Parker::new();
         Arc::new(Self {
-            wakeup: Arc::new(Wakeup::new(parker.unparker(), worker)),
+            wakeup: Wakeup::new(parker.unparker()),
             parker: OwnThread(parker),
         })
     }
@@ -129,7 +129,7 @@ fn make() -> Arc<Waking> {
         // A keyed `KEEPER` may be a new one, in a late destructor.
         let late = || if LOCALS_ARE_KEYED { remembered() } else { None };
         let kept = keeper.0.take().or_else(late);
-        let waking = kept.unwrap_or_else(|| Waking::new(None));
+        let waking = kept.unwrap_or_else(Waking::new);
         keeper.0.set(Some(Arc::clone(&waking)));
         CURRENT.with(|current| current.set(Arc::as_ptr(&waking)));
         waking
@@ -141,7 +141,7 @@ fn make() -> Arc<Waking> {
 /// or a new one.
 fn make_late() -> Arc<Waking> {
     remembered().unwrap_or_else(|| {
-        let waking = Waking::new(None);
+        let waking = Waking::new();
         remember(&waking);
         waking
     })
@@ -252,41 +252,18 @@ pub fn thread_waker() -> Waker {
 }
 
 /// From now on the current thread sleeps as a worker, and `notify` wakes it.
-///
-/// # Panics
-/// If the thread has asked for its wakeup before.
 pub(crate) fn bind(notify: NotifyRef) {
-    let is_first = CURRENT.with(Cell::get).is_null();
-    assert!(is_first, "a worker's thread is bound before anything else");
-    let waking = Waking::new(Some(notify));
-    let pointer = Arc::as_ptr(&waking);
-    // A keyed `KEEPER` may still have an earlier one.
-    let kept = KEEPER.try_with(|keeper| keeper.0.replace(Some(Arc::clone(&waking))));
-    let before = kept.unwrap_or_else(|_| {
-        // A destructor of a thread-local runs a worker after `KEEPER` is gone. `unbind_worker` gives this count back.
-        std::mem::forget(Arc::clone(&waking));
-        remembered()
-    });
-    CURRENT.with(|current| current.set(pointer));
-    // Notifiers of the thread from before reach the worker by this one.
-    if let Some(before) = before {
-        before.wakeup.follow(Arc::clone(&waking.wakeup));
+    let waking = current();
+    waking.wakeup.bind(notify);
+    if KEEPER.try_with(|_| ()).is_err() {
+        // A destructor of a thread-local runs a worker. `unbind_worker` gives this count back.
+        CURRENT.with(|current| current.set(Arc::into_raw(waking)));
     }
 }
 
-/// The current thread gets a new wakeup when it is next bound.
-///
-/// # Panics
-/// If it is a worker.
-pub(crate) fn unset() {
-    if CURRENT.with(Cell::get).is_null() {
-        return;
-    }
-    assert!(
-        !current().wakeup.is_bound(),
-        "a thread runs one worker at a time"
-    );
-    CURRENT.with(|current| current.set(std::ptr::null()));
+/// Whether the current thread sleeps as a worker.
+pub(crate) fn is_bound() -> bool {
+    !CURRENT.with(Cell::get).is_null() && current().wakeup.is_bound()
 }
 
 /// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.

@@ -59,11 +59,6 @@ terrace_sync::thread_local! {
     static SPARE: Cell<Option<Arc<BlockWaker>>> = const { Cell::new(None) };
 }
 
-/// The thread is going to be woken in another way.
-pub(super) fn forget_waker() {
-    let _dropped = SPARE.try_with(|spare| drop(spare.take()));
-}
-
 fn take_waker() -> Arc<BlockWaker> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     if let Some(mut waker) = spare {

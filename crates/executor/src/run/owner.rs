@@ -15,7 +15,6 @@ use std::{fmt, io};
 use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread};
 
-use super::block_on::forget_waker;
 use super::life::Place;
 use super::shutdown::wait_beside_tasks;
 use super::start::{change_workers, staying};
@@ -167,8 +166,8 @@ impl HostedWorker {
     /// Runs the worker on this thread, with its hooks, until the executor is dropped or asks it to end.
     ///
     /// A thread may run one such worker after another. Tasks that are pinned to the thread (`terrace-thread`) are dropped when the worker
-    /// begins, and when it ends. What woke the thread before wakes the worker. A hook of `terrace_thread::set_notify` that the thread had before
-    /// is not called any more.
+    /// begins, and when it ends. What woke the thread before wakes the worker. A hook of `terrace_thread::set_notify` that the thread has
+    /// is called as before.
     ///
     /// A destructor of a thread-local may call it. If the thread has dropped its part of `terrace-thread` by then, tasks that are pinned to
     /// it are cancelled at once, as after its end.
@@ -192,7 +191,6 @@ impl HostedWorker {
     /// ```
     pub fn run(mut self) {
         terrace_thread::internal::make_way();
-        forget_waker();
         if let Some(place) = self.place.take() {
             let list = || place.pool.threads.list.lock();
             if let Some(entry) = place.entry(&mut list()) {
