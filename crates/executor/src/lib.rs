@@ -14,6 +14,7 @@ mod executor;
 mod foreign;
 #[cfg(not(terrace_loom))]
 mod fork_scope;
+mod guard;
 #[cfg(not(terrace_loom))]
 mod member;
 #[cfg(not(terrace_loom))]

@@ -20,38 +20,30 @@ pub(crate) fn cores() -> usize {
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
 }
 
-/// A worker that is awake. It is counted while this lives.
-pub(crate) struct Awake(());
+/// The calling worker is counted as awake while this lives, or as asleep. It holds what was added to the count.
+pub(crate) struct Awake(usize);
 
 impl Awake {
     /// Counts the calling worker.
     pub(crate) fn begin() -> Self {
+        Self::add(1)
+    }
+
+    /// The calling worker, which is counted, goes to sleep.
+    pub(crate) fn pause() -> Self {
+        Self::add(usize::MAX)
+    }
+
+    fn add(count: usize) -> Self {
         // Ordering: Relaxed, a hint; so are all accesses to the count.
-        AWAKE.fetch_add(1, Ordering::Relaxed);
-        Self(())
+        AWAKE.fetch_add(count, Ordering::Relaxed);
+        Self(count)
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        AWAKE.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A worker that sleeps. It is not counted while this lives.
-pub(crate) struct Asleep(());
-
-impl Asleep {
-    /// The calling worker, which is counted as [`Awake`].
-    pub(crate) fn begin() -> Self {
-        AWAKE.fetch_sub(1, Ordering::Relaxed);
-        Self(())
-    }
-}
-
-impl Drop for Asleep {
-    fn drop(&mut self) {
-        AWAKE.fetch_add(1, Ordering::Relaxed);
+        AWAKE.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 

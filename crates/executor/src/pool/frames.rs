@@ -36,6 +36,7 @@ use terrace_sync::Arc;
 
 use super::runner::{self, Runner, with_runner, with_runner_of};
 use super::shared::Shared;
+use crate::guard::OnDrop;
 use crate::parts::current::{current, visit, visit_from_outside};
 use crate::parts::eager;
 use crate::parts::injector::Lane;
@@ -82,31 +83,6 @@ impl Frame {
     }
 }
 
-/// Takes the innermost frame off the list when dropped.
-struct Entered<'f> {
-    innermost: &'f Cell<*const Frame>,
-    outer: *const Frame,
-}
-
-impl Drop for Entered<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.innermost.set(self.outer);
-    }
-}
-
-/// Gives the frame's permit back when dropped, if it is held.
-struct Permitted<'f>(&'f Frame);
-
-impl Drop for Permitted<'_> {
-    fn drop(&mut self) {
-        // First: a waker that is called for the next task may wait, and so lend what the frame holds.
-        if self.0.permit.replace(Permit::None) == Permit::Held {
-            self.0.pool().give_permit_back();
-        }
-    }
-}
-
 /// Calls `f` in a frame of `pool`, to which `permit` belongs. `borrows` keeps the pool's tasks alive for the length of
 /// the call.
 #[inline]
@@ -123,7 +99,12 @@ pub(crate) fn enter<T>(
         outer: FRAMES.with(Cell::get),
     };
     linked(&frame, || {
-        let _permitted = Permitted(&frame);
+        let _permitted = OnDrop(|| {
+            // First: a waker that is called for the next task may wait, and so lend what the frame holds.
+            if frame.permit.replace(Permit::None) == Permit::Held {
+                pool.give_permit_back();
+            }
+        });
         f()
     })
 }
@@ -137,10 +118,7 @@ fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
     // destructor of another one, and the thread stays in this function until the last use of the reference.
     let innermost = unsafe { &*innermost };
     innermost.set(frame);
-    let _entered = Entered {
-        innermost,
-        outer: frame.outer,
-    };
+    let _entered = OnDrop(|| innermost.set(frame.outer));
     f()
 }
 

@@ -15,6 +15,7 @@ use terrace_queue::Owner;
 use terrace_sync::Arc;
 
 use super::shared::Shared;
+use crate::guard::OnDrop;
 use crate::parts::current::{Current, replace_current};
 use crate::parts::fairness::Fairness;
 use crate::parts::forks::ForkSeat;
@@ -22,7 +23,7 @@ use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
-use crate::parts::spin::Asleep;
+use crate::parts::spin::Awake;
 use crate::parts::threads::Kind;
 use crate::protocol::publish::DeferredPublish;
 
@@ -62,7 +63,7 @@ pub(crate) struct Runner<'p> {
     /// How often that future has parked, wrapping.
     pub(crate) parkings: Cell<u32>,
     /// Kept while it is.
-    asleep: Cell<Option<Asleep>>,
+    asleep: Cell<Option<Awake>>,
     /// The seat's polls when the allocator last put its lists in order. Not at the seat, which a few bytes more would make longer by
     /// an alignment.
     settled: Cell<usize>,
@@ -152,7 +153,7 @@ impl<'p> Runner<'p> {
     }
 
     /// The worker is parked in a poll from now on.
-    pub(crate) fn parks(&self, asleep: Asleep) {
+    pub(crate) fn parks(&self, asleep: Awake) {
         self.asleep.set(Some(asleep));
         self.parked.set(true);
         self.parkings.set(self.parkings.get().wrapping_add(1));
@@ -198,36 +199,18 @@ impl<'p> Runner<'p> {
     /// Calls `f`, during which this is the innermost runner of the thread.
     #[inline]
     pub(crate) fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
-        /// Puts the outer runner back.
-        struct Leave(*const Runner<'static>);
-
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                RUNNER.with(|runner| runner.set(self.0));
-            }
-        }
-
         let outer = RUNNER.with(|runner| runner.replace(self.erased()));
         // Dropped after the outer runner was put back.
         let _current = replace_current(Some(self.current));
-        let _leave = Leave(outer);
+        let _leave = OnDrop(|| RUNNER.with(|runner| runner.set(outer)));
         f()
     }
 
     /// Calls `f`, during which the thread is this worker.
     pub(crate) fn on_thread<T>(&self, f: impl FnOnce() -> T) -> T {
-        /// The thread is no worker any more.
-        struct Leave;
-
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                WORKER.with(|worker| worker.set(ptr::null()));
-            }
-        }
-
         WORKER.with(|worker| worker.set(self.erased()));
         terrace_trace::worker(self.pool.id.0.get(), self.index);
-        let _leave = Leave;
+        let _leave = OnDrop(|| WORKER.with(|worker| worker.set(ptr::null())));
         f()
     }
 

@@ -22,7 +22,8 @@ use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task
 use super::runner::{self, is_inside};
 use super::schedule::{Cause, CoreOf, OnLane, Owed, place};
 use super::shared::Shared;
-use crate::parts::current::{RestoresCurrent, current, replace_lane};
+use crate::guard::OnDrop;
+use crate::parts::current::{current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::injector::{Lane, Parcel};
 use crate::tuned::SPAWN_BATCH;
@@ -195,7 +196,7 @@ fn is_on_normal_lane() -> bool {
 
 /// The child's first poll runs on the normal lane, until the guard is dropped.
 #[inline]
-fn on_normal_lane() -> Option<RestoresCurrent> {
+fn on_normal_lane() -> Option<OnDrop<impl FnMut()>> {
     (!is_on_normal_lane()).then(|| replace_lane(Lane::Normal))
 }
 

@@ -13,6 +13,8 @@ use std::cell::Cell;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::{heavy, light, weakened};
 
+use crate::guard::OnDrop;
+
 /// When the item is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the item may have to be published now"]
@@ -80,21 +82,12 @@ impl DeferredPublish {
     /// under way is what it was, also if `poll` unwinds.
     #[inline]
     pub fn suspend<T>(&self, poll: impl FnOnce() -> T) -> T {
-        struct Resume<'a>(&'a Cell<State>, State);
-
-        impl Drop for Resume<'_> {
-            #[inline]
-            fn drop(&mut self) {
-                self.0.set(self.1);
-            }
-        }
-
         let before = self.0.replace(State::Publish);
         debug_assert!(
             before != State::Deferred,
             "tasks yield at the end of a poll"
         );
-        let _resume = Resume(&self.0, before);
+        let _resume = OnDrop(|| self.0.set(before));
         poll()
     }
 

@@ -29,11 +29,11 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
+use crate::guard::OnDrop;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
 use crate::parts::scopes::Looking;
-use crate::parts::seat::Seat;
 use crate::parts::spin::{has_room_for, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
@@ -145,25 +145,10 @@ impl<'p> DriverSeat<'p> {
     ) -> Poll<T> {
         let runner = &self.runner;
         runner.enter(|| {
-            let _polled = Polled::new(runner.seat);
+            runner.seat.set_polling(true);
+            let _polled = OnDrop(|| runner.seat.set_polling(false));
             drive(runner, sleeper, context, future)
         })
-    }
-}
-
-/// Marks the seat's driver as being polled, until dropped.
-struct Polled<'p>(&'p Seat);
-
-impl<'p> Polled<'p> {
-    fn new(seat: &'p Seat) -> Self {
-        seat.set_polling(true);
-        Self(seat)
-    }
-}
-
-impl Drop for Polled<'_> {
-    fn drop(&mut self) {
-        self.0.set_polling(false);
     }
 }
 

@@ -20,6 +20,7 @@ use std::time::Duration;
 use terrace_park::Woken;
 
 use super::worker::{Progress, Stop, goes_to_sleep, watch};
+use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::{Main, PollLoop, WorkerLoop};
 use crate::pool::runner::Runner;
@@ -70,23 +71,6 @@ pub(super) fn run(runner: &Runner<'_>, main: &Main) {
     }
 }
 
-/// The worker is in its loop, until dropped.
-struct InLoop<'r, 'p>(&'r Runner<'p>);
-
-impl<'r, 'p> InLoop<'r, 'p> {
-    fn begin(runner: &'r Runner<'p>) -> Self {
-        runner.in_loop.set(true);
-        runner.arrives();
-        Self(runner)
-    }
-}
-
-impl Drop for InLoop<'_, '_> {
-    fn drop(&mut self) {
-        self.0.in_loop.set(false);
-    }
-}
-
 impl PollLoop for Polled<'_, '_> {
     fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.ended {
@@ -95,7 +79,9 @@ impl PollLoop for Polled<'_, '_> {
         let waker = context.waker().clone();
         let runner = self.runner;
         let polled = runner.enter(|| {
-            let _in_loop = InLoop::begin(runner);
+            runner.in_loop.set(true);
+            runner.arrives();
+            let _in_loop = OnDrop(|| runner.in_loop.set(false));
             self.poll_loop(waker)
         });
         self.ended = polled.is_ready();

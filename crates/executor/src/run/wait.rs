@@ -20,7 +20,7 @@ use terrace_trace::inspect::{self, Began};
 
 use super::stand_in::{self, LastResort, Place};
 use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
-use crate::parts::spin::{Asleep, spin};
+use crate::parts::spin::{Awake, spin};
 use crate::pool::fork::worker::{pause_forking, resume_forking};
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
@@ -253,7 +253,7 @@ fn sleep_on_worker(
     terrace_trace::park();
     worker.seat.asleep.set(Began::here(thread_id));
     let sleep = |scan: &Scan<'_, '_>| {
-        let _asleep = Asleep::begin();
+        let _asleep = Awake::pause();
         let ended = pool.idle.wait_restricted(worker.index, scan, ready);
         matches!(ended, Restricted::LastResort)
     };

@@ -25,7 +25,7 @@ use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::spin::{Asleep, has_room_for, spin};
+use crate::parts::spin::{Awake, has_room_for, spin};
 use crate::parts::threads::Kind;
 use crate::pool::fork::worker::stop_forking;
 use crate::pool::frames::run_task;
@@ -376,7 +376,7 @@ pub(super) fn watch(
 }
 
 /// The worker is about to sleep. It counts as asleep while the result lives.
-pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
+pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Awake {
     stop_forking(runner);
     terrace_trace::park();
     runner.seat.counts.parks.add(1);
@@ -384,5 +384,5 @@ pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     runner.settle();
     runner.rotation.sleeps();
     runner.seat.asleep.set(Began::here(thread_id));
-    Asleep::begin()
+    Awake::pause()
 }
