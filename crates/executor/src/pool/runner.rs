@@ -21,9 +21,9 @@ use crate::parts::fairness::Fairness;
 use crate::parts::forks::ForkSeat;
 use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
-use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
 use crate::parts::spin::Awake;
+use crate::parts::spin::Rotation;
 use crate::parts::threads::Kind;
 use crate::protocol::publish::DeferredPublish;
 
@@ -87,13 +87,18 @@ enum Arrival {
 }
 
 impl<'p> Runner<'p> {
-    /// The worker in the seat with this index.
+    /// The worker in the seat with this index. A spare was counted as one that is on its way.
     ///
     /// # Safety
     /// The caller has acquired the seat, and makes no other runner of it before this one is gone.
-    pub(crate) unsafe fn worker(pool: &'p Shared, index: usize) -> Self {
+    pub(crate) unsafe fn worker(pool: &'p Shared, index: usize, kind: Kind) -> Self {
         let seat = pool.seats.workers.get(index);
-        Self::new(pool, seat, index, Current::of(pool.id, index))
+        let mut worker = Self::new(pool, seat, index, Current::of(pool.id, index));
+        if kind == Kind::Spare {
+            worker.kind = kind;
+            worker.arrival.set(Arrival::OnItsWay);
+        }
+        worker
     }
 
     /// The driver in the seat with this index.
@@ -134,21 +139,13 @@ impl<'p> Runner<'p> {
         }
     }
 
-    /// The worker is a spare, which was counted as one that is on its way.
-    pub(crate) fn spare(self) -> Self {
-        Self {
-            kind: Kind::Spare,
-            arrival: Cell::new(Arrival::OnItsWay),
-            ..self
-        }
-    }
-
     /// The worker is going to wait. A spare that waits in its start hook is not on its way any more. It may wait for a
     /// task that another spare has to run, and a task that it runs as the last resort may block it.
     pub(crate) fn waits(&self) {
         if self.arrival.get() == Arrival::OnItsWay {
             self.arrival.set(Arrival::InHook);
-            self.pool.threads.spare_waits();
+            self.pool.threads.in_hooks.rise();
+            self.pool.threads.starting.fall();
         }
     }
 
@@ -176,8 +173,8 @@ impl<'p> Runner<'p> {
     /// The worker begins its loop.
     pub(crate) fn arrives(&self) {
         match self.arrival.replace(Arrival::Arrived) {
-            Arrival::OnItsWay => self.pool.threads.spare_started(),
-            Arrival::InHook => self.pool.threads.spare_ends_wait(),
+            Arrival::OnItsWay => self.pool.threads.starting.fall(),
+            Arrival::InHook => self.pool.threads.in_hooks.fall(),
             Arrival::Arrived => {}
         }
     }
@@ -219,7 +216,8 @@ impl<'p> Runner<'p> {
     }
 
     /// Publishes a task that has yielded and was deferred.
-    #[inline]
+    // Into each caller: mostly no task was deferred.
+    #[inline(always)]
     pub(crate) fn flush(&self) {
         self.deferred.flush(|| self.pool.publish());
     }

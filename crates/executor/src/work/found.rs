@@ -9,7 +9,7 @@ use crate::parts::eager;
 use crate::parts::injector::Lane;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Slot;
-use crate::pool::fork::worker::Claimed;
+use crate::pool::fork::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
