@@ -3,7 +3,7 @@
 #![cfg(terrace_loom)]
 
 use loom::sync::Notify as LoomNotify;
-use terrace_executor::protocol::scope::core::ScopeCore;
+use terrace_executor::protocol::scope::ScopeCore;
 use terrace_sync::{Arc, light, model, thread};
 
 const OWNER: u64 = 1;

@@ -13,6 +13,7 @@ use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::injector::Lane;
 use crate::pool::runner::reference;
+use crate::pool::schedule::{CoreOf, Usual};
 use crate::pool::shared::Shared;
 use crate::pool::spawn::spawn_on;
 use crate::run::driver;
@@ -145,8 +146,8 @@ impl<'a> Executor<'a> {
         &self.pool().shared
     }
 
-    fn core(&self) -> CoreRef<Shared> {
-        CoreRef::Shared(reference(&self.pool().shared))
+    fn core(&self) -> CoreRef<CoreOf<Usual>> {
+        CoreRef::Shared(CoreOf::counted(reference(&self.pool().shared)))
     }
 
     /// Its pool, if it was ever used.

@@ -323,23 +323,12 @@ fn schedule(pool: &Shared, runnable: async_task::Runnable, info: &ScheduleInfo) 
 pub struct Starts<'s> {
     /// Publishes in its drop, which comes first.
     batch: Batch<'s>,
-    _end: End<'s>,
-}
-
-/// The end of a batch: the executor may be gone.
-struct End<'s>(&'s Shared);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.drop_if_closed();
-    }
 }
 
 impl<'s> Starts<'s> {
     pub(crate) fn new(pool: &'s Shared) -> Self {
         Self {
             batch: Batch::new(pool),
-            _end: End(pool),
         }
     }
 

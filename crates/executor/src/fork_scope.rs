@@ -15,8 +15,9 @@ use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
 
 use crate::executor::Executor;
+use crate::guard::OnDrop;
 use crate::parts::forks::JobWord;
-use crate::pool::fork::worker::{Seat, Worker};
+use crate::pool::fork::{Seat, Worker};
 use crate::pool::shared::Shared;
 use crate::protocol::job::Header;
 use crate::run::fork::{find_inside, has_open, run_inside, take_open};
@@ -27,26 +28,6 @@ pub struct ForkScope {
     header: Header<Worker>,
     /// Wakes the thread that waits.
     sleeper: OnceLock<Arc<dyn Notify>>,
-}
-
-/// A child that this thread is in the middle of.
-struct Inside<'s> {
-    seat: &'s Seat,
-    root: Root,
-    outer_job: Option<JobWord>,
-    outer_scope: (usize, u64),
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.seat.scope_root.replace(self.outer_scope);
-        self.seat.mine.root.set(self.outer_job);
-        // SAFETY: the seat is this thread's, see `ForkScope::run`.
-        let owner = unsafe { self.seat.owner() };
-        if let Some(nest) = &self.seat.nest {
-            nest.end(&owner, self.root);
-        }
-    }
 }
 
 impl ForkScope {
@@ -75,18 +56,20 @@ impl ForkScope {
     }
 
     /// The thread of `seat` begins a child. `None` if no root of it can be shown now.
-    fn enter<'s>(&self, seat: &'s Seat) -> Option<Inside<'s>> {
+    fn enter<'s>(&self, seat: &'s Seat) -> Option<OnDrop<impl FnMut() + use<'s>>> {
         // SAFETY: the seat is this thread's, which got it from its handle.
         let owner = unsafe { seat.owner() };
-        let root = seat.nest.as_ref()?.begin(&owner)?;
+        let nest = seat.nest.as_ref()?;
+        let root = nest.begin(&owner)?;
         // SAFETY: the header is no null pointer, and that of a job's type.
         let job = unsafe { JobWord::from_raw(ptr::from_ref(&self.header).cast_mut().cast()) };
-        Some(Inside {
-            seat,
-            root,
-            outer_job: seat.mine.root.replace(Some(job)),
-            outer_scope: seat.scope_root.replace((self.address(), root.pack())),
-        })
+        let outer_job = seat.mine.root.replace(Some(job));
+        let outer_scope = seat.scope_root.replace((self.address(), root.pack()));
+        Some(OnDrop(move || {
+            seat.scope_root.replace(outer_scope);
+            seat.mine.root.set(outer_job);
+            nest.end(&owner, root);
+        }))
     }
 
     /// The first thing that `look` finds inside of a child.

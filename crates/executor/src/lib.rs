@@ -7,13 +7,12 @@ mod blocking;
 #[cfg(not(terrace_loom))]
 mod builder;
 #[cfg(not(terrace_loom))]
-mod dump;
-#[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
 #[cfg(not(terrace_loom))]
 mod fork_scope;
+mod guard;
 #[cfg(not(terrace_loom))]
 mod member;
 #[cfg(not(terrace_loom))]
@@ -51,22 +50,21 @@ pub use crate::pool::look::dump_on_signal;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     builder::Builder,
-    dump::Dump,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
     member::broadcast::Broadcast,
     member::raw::RawJob,
+    member::spawn::{Yield, yield_local, yield_now},
     member::spawnable::{Half, Spawnable, SpawnableLocal},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::injector::Lane,
     parts::threads::WorkerLoop,
-    pool::fork::worker::Worker,
+    pool::fork::Worker,
     pool::look::dump_all,
     run::block_on::block_on,
     run::owner::HostedWorker,
-    run::yields::{Yield, yield_local, yield_now},
-    shutdown::{Shutdown, StillRunning},
+    shutdown::{Dump, Shutdown, StillRunning},
     spawner::Spawner,
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},

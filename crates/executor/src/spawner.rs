@@ -20,7 +20,7 @@ use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::injector::Lane;
 use crate::pool::frames::with_pool;
 use crate::pool::runner::{is_inside, reference};
-use crate::pool::schedule::Cause;
+use crate::pool::schedule::{Cause, CoreOf, Usual};
 use crate::pool::shared::Shared;
 use crate::pool::spawn::spawn_on;
 
@@ -57,6 +57,10 @@ impl UnwindSafe for Spawner {}
 impl RefUnwindSafe for Spawner {}
 
 impl Spawner {
+    fn core(&self) -> CoreRef<CoreOf<Usual>> {
+        CoreRef::Shared(CoreOf::counted(reference(&self.pool)))
+    }
+
     /// The executor.
     ///
     /// # Examples
@@ -106,7 +110,7 @@ impl Spawner {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
         let (runnable, task) = boxing_large!(|future| {
-            let core = CoreRef::Shared(reference(&self.pool));
+            let core = self.core();
             // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
             unsafe { self.pool.make(core, future) }
         });
@@ -138,10 +142,9 @@ impl Spawner {
         if !is_inside(&self.pool) {
             return self.spawn(future);
         }
-        let core = || CoreRef::Shared(reference(&self.pool));
         boxing_large!(|future| {
             // SAFETY: future and output are Send and 'static, and the core is that of this pool.
-            unsafe { self.pool.spawn_eager(core, future) }
+            unsafe { self.pool.spawn_eager(|| self.core(), future) }
         })
     }
 

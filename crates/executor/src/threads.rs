@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use terrace_thread::ThreadSpawner;
 
-use crate::dump::Dump;
 use crate::executor::Executor;
 use crate::member::broadcast::{self, Broadcast};
 use crate::member::spawn;
 use crate::member::spawnable::Half;
 use crate::metrics::Metrics;
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::run::{fork, shutdown, stand_in, start};
+use crate::shutdown::Dump;
 use crate::shutdown::{Shutdown, StillRunning};
 
 impl Executor<'static> {

@@ -193,10 +193,8 @@ fn a_notified_waiter_of_a_scope_blocks() {
     });
 }
 
-/// Two threads wait beside a pool without workers, and tasks come one by one. A thread is notified while it makes its listener,
-/// and the other thread takes the task.
-///
-/// Fails under `executor-notified-sleeps`: the first thread sleeps, and the next notification reaches it without a wake.
+/// Two threads wait beside a pool without workers, and tasks come one by one. A thread is notified before it sleeps, and the other thread
+/// takes the task.
 #[test]
 fn tasks_come_one_by_one() {
     explore(|| {

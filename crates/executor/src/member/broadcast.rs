@@ -20,14 +20,13 @@ use std::ptr;
 use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, contain, drop_payload};
 use terrace_sync::{Arc, Mutex};
-use terrace_thread::ThreadSpawner;
 use terrace_trace::Caller;
 use terrace_trace::inspect;
 
-use super::spawn::worker_spawners;
+use super::spawn::{broadcast_to, worker_spawners};
 use super::spawnable;
 use crate::parts::waiters::Bomb;
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
 use crate::run::{fork, stand_in};
@@ -73,8 +72,7 @@ pub(crate) fn broadcast<T: Send>(
     let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
     let spawns = Caller::here().spawns();
-    let turn = pool.threads.broadcasts.lock();
-    for (index, worker) in workers.iter().enumerate() {
+    broadcast_to(&workers, pool, |(index, worker)| {
         let result = &results[index];
         let part: Part<'_> = Box::new(move || {
             let part = || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
@@ -87,10 +85,8 @@ pub(crate) fn broadcast<T: Send>(
         let (name, part) = (type_name_of_val(f), async move { part() });
         let part = inspect::child(|| &pool.records, name, ptr::null(), part);
         sent.push(worker.queue_call(part).fallible());
-    }
-    drop(turn);
+    });
     drop(spawns);
-    workers.iter().for_each(ThreadSpawner::tell_of_calls);
     block_on(async {
         for part in sent {
             // None if the worker has ended.
@@ -124,17 +120,15 @@ impl Spawner {
         }
         let (name, records) = (type_name_of_val(&f), || &self.pool.records);
         // The last part gets the original. So a part is what drops the closure, never this call: a panic of its destructor is the part's.
-        let owned = repeat_n(Arc::new(f), participants);
-        let turn = self.pool.threads.broadcasts.lock();
-        for (index, (worker, f)) in workers.iter().zip(owned).enumerate() {
+        let mut owned = repeat_n(Arc::new(f), participants);
+        broadcast_to(&workers, &self.pool, |(index, worker)| {
+            let Some(f) = owned.next() else { return };
             let pool = Arc::clone(&self.pool);
             let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             let part = async move { spawnable::call(&pool, part) };
             let part = inspect::child(records, name, ptr::null(), part);
             worker.queue_call(part).detach();
-        }
-        drop(turn);
-        workers.iter().for_each(ThreadSpawner::tell_of_calls);
+        });
     }
 }
 

@@ -20,7 +20,7 @@ use terrace_trace::inspect;
 use terrace_trace::{Caller, Mark};
 
 use super::spawnable;
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
 use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;

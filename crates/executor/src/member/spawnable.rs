@@ -8,7 +8,7 @@ use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 use terrace_trace::inspect;
 
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::spawner::Spawner;
@@ -98,7 +98,7 @@ impl Place<'_> {
 mod sealed {
     use std::future::Future;
 
-    use crate::pool::fork::worker::Worker;
+    use crate::pool::fork::Worker;
 
     /// Tells closures that take a worker from the others.
     pub struct OfClosure;

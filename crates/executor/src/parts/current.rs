@@ -7,6 +7,7 @@ use terrace_local::thread_id;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
 use super::injector::Lane;
+use crate::guard::OnDrop;
 
 terrace_sync::thread_local! {
     /// Of the innermost worker, driver or visitor. A runner writes it when it is entered or left, and around tasks of other
@@ -202,47 +203,28 @@ pub(crate) fn polls_here(pool: u64) -> (u64, Option<usize>) {
     (thread_id(), worker)
 }
 
-/// When dropped, puts back the value that [`current`] returned before.
-pub(crate) struct RestoresCurrent(Option<Current>);
-
 /// [`current`] returns this until the guard is dropped.
 #[inline]
-pub(crate) fn replace_current(current: Option<Current>) -> RestoresCurrent {
-    RestoresCurrent(CURRENT.with(|cell| cell.replace(current)))
+pub(crate) fn replace_current(current: Option<Current>) -> OnDrop<impl FnMut()> {
+    let before = CURRENT.with(|cell| cell.replace(current));
+    OnDrop(move || CURRENT.with(|cell| cell.set(before)))
 }
 
 /// [`current`] returns a visitor of this executor, which polls a task of this lane, until the guard is dropped.
 #[inline]
-pub(crate) fn visit(executor: ExecutorId, lane: Lane) -> RestoresCurrent {
+pub(crate) fn visit(executor: ExecutorId, lane: Lane) -> OnDrop<impl FnMut()> {
     replace_current(Some(Current::visitor(executor, lane)))
 }
 
-/// When dropped, has [`current`] return `None`.
-pub(crate) struct ClearsCurrent(());
-
 /// As [`visit`], on the normal lane of a thread that is in no poll: there is nothing to put back.
 #[inline]
-pub(crate) fn visit_from_outside(executor: ExecutorId) -> ClearsCurrent {
+pub(crate) fn visit_from_outside(executor: ExecutorId) -> OnDrop<impl FnMut()> {
     debug_assert!(current().is_none(), "in the middle of a poll");
     CURRENT.with(|cell| cell.set(Some(Current::visitor(executor, Lane::Normal))));
-    ClearsCurrent(())
-}
-
-impl Drop for ClearsCurrent {
-    #[inline]
-    fn drop(&mut self) {
-        CURRENT.with(|cell| cell.set(None));
-    }
+    OnDrop(|| CURRENT.with(|cell| cell.set(None)))
 }
 
 /// [`current`] returns the same worker or driver with this lane, until the guard is dropped.
-pub(crate) fn replace_lane(lane: Lane) -> RestoresCurrent {
+pub(crate) fn replace_lane(lane: Lane) -> OnDrop<impl FnMut()> {
     replace_current(current().map(|current| Current { lane, ..current }))
-}
-
-impl Drop for RestoresCurrent {
-    #[inline]
-    fn drop(&mut self) {
-        CURRENT.with(|current| current.set(self.0));
-    }
 }

@@ -6,12 +6,14 @@ use std::ptr::NonNull;
 use terrace_queue::SlotTable;
 use terrace_queue::fork::{ForkDeque, Nest, Offer, Owner, Word};
 use terrace_sync::OnceLock;
-use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
 
+use super::hint::{Flag, Level};
 use super::pacing::Sites;
+use super::scopes::Looking;
+use crate::protocol::publish::Sight;
 use crate::protocol::scope_root::ScopeRoot;
-use crate::protocol::sight::Sight;
 use crate::tuned::{KEPT_SEATS, PUSHES};
 
 /// A job, as a word without its type: `protocol::job::JobRef` of the one type that forks.
@@ -66,13 +68,13 @@ pub(crate) struct ForkSeat<P> {
     pub(crate) scope_root: ScopeRoot,
     pub(crate) number: usize,
     /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look.
-    forking: AtomicBool,
+    forking: Flag,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
     /// Which kind of thread holds it: [`By`].
     by: AtomicU32,
     /// Whether its thread sleeps in a join; a hint for reports.
-    asleep: AtomicBool,
+    pub(crate) asleep: Flag,
     /// The pool that holds the table.
     pool: *const P,
     /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
@@ -124,10 +126,10 @@ impl<P> ForkSeat<P> {
             nest: Nest::of_seat(number),
             scope_root: ScopeRoot::default(),
             number,
-            forking: AtomicBool::new(false),
+            forking: Flag::default(),
             thread: AtomicU64::new(0),
             by: AtomicU32::new(By::Worker as u32),
-            asleep: AtomicBool::new(false),
+            asleep: Flag::default(),
             pool,
             outer: Cell::new(std::ptr::null()),
             mine: Mine::default(),
@@ -182,25 +184,15 @@ impl<P> ForkSeat<P> {
 
     /// The id of the thread that holds it; 0 while none does.
     pub(crate) fn thread(&self) -> u64 {
-        // Ordering: Relaxed, a hint; so are the accesses to `asleep`.
+        // Ordering: Relaxed, a hint.
         self.thread.load(Ordering::Relaxed)
-    }
-
-    /// Its thread begins or ends a sleep in a join.
-    pub(crate) fn set_asleep(&self, asleep: bool) {
-        self.asleep.store(asleep, Ordering::Relaxed);
-    }
-
-    /// Whether its thread sleeps in a join; a hint.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed)
     }
 
     /// Whether its thread may push a job without telling a sleeper. Valid after a fence.
     #[inline]
     pub(crate) fn is_forking(&self) -> bool {
         // Ordering: Relaxed; a thread that must not miss it has fenced.
-        self.forking.load(Ordering::Relaxed)
+        self.forking.get()
     }
 
     /// Which kind of thread holds it, or held it last.
@@ -217,7 +209,7 @@ impl<P> ForkSeat<P> {
             return false;
         }
         // Ordering: Relaxed, the fence of the publish that follows orders it.
-        self.forking.store(true, Ordering::Relaxed);
+        self.forking.set(true);
         true
     }
 
@@ -226,7 +218,7 @@ impl<P> ForkSeat<P> {
     pub(crate) fn rest(&self) {
         if self.mine.forking.replace(false) {
             // Ordering: Relaxed. A reader that sees the old value looks in vain.
-            self.forking.store(false, Ordering::Relaxed);
+            self.forking.set(false);
             // A gift, or a theft, may have emptied the deque without a pop. The owner's next push would then be a hot one, and tell
             // no thread.
             // SAFETY: the calling thread holds the seat.
@@ -284,16 +276,7 @@ pub(crate) struct Forks<P> {
     /// Guests that have come so far, wrapping.
     entries: AtomicUsize,
     /// Threads that sleep in a join.
-    waiting: AtomicUsize,
-}
-
-/// Which forks a look is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// Those of all seats.
-    All,
-    /// Those of all seats but the calling thread's.
-    Others,
+    pub(crate) waiting: Level,
 }
 
 /// Whether a thread that may fork at any moment counts as work that is covered.
@@ -312,7 +295,7 @@ impl<P: Sync> Forks<P> {
             places: SlotTable::default(),
             sites: Sites::new(),
             entries: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
+            waiting: Level::default(),
         }
     }
 
@@ -396,28 +379,12 @@ impl<P: Sync> Forks<P> {
             .any(|seat| seat.is_here() && seat.has_jobs(Offer::Quiet))
     }
 
-    /// A thread begins or ends a sleep in a join.
-    pub(crate) fn count_waiting(&self, sleeps: bool) {
-        // Ordering: Relaxed, a hint for the watch.
-        if sleeps {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether a thread sleeps in a join.
-    pub(crate) fn has_waiter(&self) -> bool {
-        // Ordering: Relaxed, a hint.
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
     /// What a look shows to a thread that takes jobs of an offer that is at least `least`. Valid after a fence.
     #[inline]
-    pub(crate) fn sight(&self, whose: Whose, least: Offer, future: Future) -> Sight {
+    pub(crate) fn sight(&self, looking: Looking, least: Offer, future: Future) -> Sight {
         let mut most = Sight::Nothing;
         for seat in self.seats() {
-            if whose == Whose::Others && seat.is_here() {
+            if looking != Looking::ToWake && seat.is_here() {
                 continue;
             }
             // In a sandbox the owner has to give: it tells the sleepers then, as it was asked.

@@ -4,16 +4,17 @@
 use terrace_local::task::Runnable;
 use terrace_park::Idle;
 use terrace_queue::SlotTable;
-use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::{OnceLock, light};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::Since;
 
 use super::beat::Beat;
+use super::hint::Level;
 use super::pacing::{Pacing, ScopeKind};
 use super::spin::{cores, spin};
-use crate::protocol::scope::core::ScopeCore;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
+use crate::protocol::scope::ScopeCore;
 use crate::tuned::{BLOCKING_SCOPES, CALL, TOLD_APART};
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
@@ -24,6 +25,8 @@ pub(crate) struct Slot<P> {
     pool: AtomicPtr<P>,
     /// The number of the scope's kind.
     kind: AtomicU32,
+    /// The number of the scope's thread, if this scope has counted it as a driver; else 0.
+    driver: AtomicU64,
     /// Where the scope was opened, and when.
     pub(crate) opened: Since,
 }
@@ -34,6 +37,7 @@ impl<P> Default for Slot<P> {
             core: ScopeCore::default(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
             kind: AtomicU32::new(0),
+            driver: AtomicU64::new(0),
             opened: Default::default(),
         }
     }
@@ -123,7 +127,7 @@ pub(crate) struct Scopes<P> {
     /// How often the sentinel looks at them.
     pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
-    drivers: AtomicUsize,
+    pub(crate) drivers: Level,
     /// The cores of the machine.
     cores: usize,
     /// The next so many scopes and stolen jobs may keep every thread busy at once, because a child or a job was seen to block its
@@ -138,7 +142,7 @@ impl<P> Scopes<P> {
             table: SlotTable::default(),
             pacing: OnceLock::new(),
             beat: Beat::default(),
-            drivers: AtomicUsize::new(0),
+            drivers: Level::default(),
             cores: cores(),
             blocking: AtomicU32::new(0),
         }
@@ -253,16 +257,10 @@ impl<P> Scopes<P> {
         }
     }
 
-    /// Threads off the pool that are counted as drivers.
-    #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
-    pub(crate) fn drivers(&self) -> usize {
-        self.drivers.load(Ordering::Relaxed)
-    }
-
     /// Threads busy with this pool's scopes or tasks; a hint. A worker that has announced its sleep is none of them.
     pub(crate) fn busy(&self, crew: Crew<'_>) -> usize {
         // Ordering: Relaxed, a hint.
-        crew.idle.awake() + self.drivers.load(Ordering::Relaxed)
+        crew.idle.awake() + self.drivers.get()
     }
 
     /// Whether a scope is open that a sentinel has to watch. Of the busy threads, `own` are the caller.
@@ -282,16 +280,23 @@ impl<P> Scopes<P> {
         self.table.scan().position(Slot::is_stuck)
     }
 
-    /// A thread off the pool begins (or goes on) to drive a scope.
-    pub(crate) fn driver_enters(&self) {
-        // Ordering: Relaxed, a hint for pacing.
-        self.drivers.fetch_add(1, Ordering::Relaxed);
+    /// Counts the thread of the scope in `slot`, which is the current one and no worker, unless another open scope has counted it.
+    pub(crate) fn count_driver(&self, slot: &Slot<P>, thread: ThreadId) {
+        let thread = thread.get();
+        // Ordering: Relaxed here and below. Each thread looks for its own number, which no other one writes.
+        let mut slots = self.table.scan();
+        if !slots.any(|slot| slot.driver.load(Ordering::Relaxed) == thread) {
+            slot.driver.store(thread, Ordering::Relaxed);
+            self.drivers.rise();
+        }
     }
 
-    /// A thread off the pool ceases to drive a scope: it ended, or the thread sleeps.
-    pub(crate) fn driver_leaves(&self) {
-        // Ordering: Relaxed, a hint for pacing.
-        self.drivers.fetch_sub(1, Ordering::Relaxed);
+    /// The scope in `slot` ends. Its thread calls this.
+    pub(crate) fn forget_driver(&self, slot: &Slot<P>) {
+        if slot.driver.load(Ordering::Relaxed) != 0 {
+            slot.driver.store(0, Ordering::Relaxed);
+            self.drivers.fall();
+        }
     }
 
     /// Whether the children in `slot` are worth waking another thread, beside the one that comes to one of them soon.

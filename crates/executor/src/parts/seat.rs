@@ -18,14 +18,15 @@ use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_queue::{LifoSlot, Owner, Ring, SlotTable};
-use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
 use terrace_trace::inspect::Since;
 
 use super::beat::Beat;
 use super::fairness::Seen;
-use crate::protocol::sight::Sight;
+use super::hint::Flag;
+use crate::protocol::publish::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.
@@ -41,7 +42,7 @@ pub(crate) struct Seat {
     pub(crate) counts: SeatCounts,
     fate: AtomicU32,
     /// Of a driver: whether it is being polled.
-    polling: AtomicBool,
+    pub(crate) polling: Flag,
     /// The processor time of the worker that holds it.
     clock: Mutex<Option<CpuClock>>,
     /// When the worker that holds it fell asleep, in its loop or in a wait.
@@ -120,20 +121,6 @@ impl Seat {
     /// The holder ends, if it was asked to and the asker has not taken that back.
     pub(crate) fn end(&self) -> bool {
         self.change_fate(ASKED, ENDS)
-    }
-
-    /// The driver that holds the seat is polled from now on, or no longer.
-    #[inline]
-    pub(crate) fn set_polling(&self, polling: bool) {
-        // Ordering: Relaxed. The reader that matters is the polling thread itself, when it ends the
-        // process inside the poll.
-        self.polling.store(polling, Ordering::Relaxed);
-    }
-
-    /// Whether the driver that holds the seat is being polled.
-    pub(crate) fn is_polling(&self) -> bool {
-        // Ordering: Relaxed, as in `set_polling`.
-        self.polling.load(Ordering::Relaxed)
     }
 
     fn change_fate(&self, from: u32, to: u32) -> bool {

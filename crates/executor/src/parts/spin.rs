@@ -1,12 +1,16 @@
-//! The short look around before a thread sleeps, and how many workers are awake.
+//! The short look around before a thread sleeps, how many workers are awake, and when a busy one gives its processor up.
 
+use std::cell::Cell;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::hint::spin_loop;
+use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
+
+use crate::tuned::{FEW, KEEPS_PROCESSOR, NAP, NAPS, SHORT_NAP, TIMED};
 
 terrace_sync::global! {
     /// Asked for once: the answer takes dozens of system calls.
@@ -20,38 +24,30 @@ pub(crate) fn cores() -> usize {
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
 }
 
-/// A worker that is awake. It is counted while this lives.
-pub(crate) struct Awake(());
+/// The calling worker is counted as awake while this lives, or as asleep. It holds what was added to the count.
+pub(crate) struct Awake(usize);
 
 impl Awake {
     /// Counts the calling worker.
     pub(crate) fn begin() -> Self {
+        Self::add(1)
+    }
+
+    /// The calling worker, which is counted, goes to sleep.
+    pub(crate) fn pause() -> Self {
+        Self::add(usize::MAX)
+    }
+
+    fn add(count: usize) -> Self {
         // Ordering: Relaxed, a hint; so are all accesses to the count.
-        AWAKE.fetch_add(1, Ordering::Relaxed);
-        Self(())
+        AWAKE.fetch_add(count, Ordering::Relaxed);
+        Self(count)
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        AWAKE.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A worker that sleeps. It is not counted while this lives.
-pub(crate) struct Asleep(());
-
-impl Asleep {
-    /// The calling worker, which is counted as [`Awake`].
-    pub(crate) fn begin() -> Self {
-        AWAKE.fetch_sub(1, Ordering::Relaxed);
-        Self(())
-    }
-}
-
-impl Drop for Asleep {
-    fn drop(&mut self) {
-        AWAKE.fetch_add(1, Ordering::Relaxed);
+        AWAKE.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 
@@ -90,5 +86,235 @@ pub(crate) fn spin(most: Duration, found: impl Fn() -> bool) -> bool {
         if start.elapsed() >= most {
             return false;
         }
+    }
+}
+
+/// Short sleeps of a worker or driver, and when a longer look around is worth more than the next one.
+///
+/// A thread that spawns one task and awaits it sleeps once an iteration, and so does the worker that runs the task. Each wakes
+/// the other, and each wake costs the sleeper's way back to a processor: tens of microseconds, most of them on a halted one.
+/// If the worker is still looking around when the other thread spawns again, one of the two sleeps falls away.
+///
+/// | the worker has                                                         | its next look                         |
+/// |------------------------------------------------------------------------|---------------------------------------|
+/// | slept [`NAPS`] in all in short naps, with a few tasks between two    | long                                  |
+/// | found work in its last long look                                       | long                                  |
+/// | slept for long, or run many tasks at once, or looked for long in vain  | short, if at all; it counts from zero |
+///
+/// The rule bounds the cost: one look of 50 µs in vain for at least [`NAPS`] of sleep, an eighth of a processor.
+/// Many tasks between two naps mean that the publisher does not wait for the worker. There a nap costs each task little, and a worker that
+/// looks would only fight with the publisher for the queue.
+///
+/// The naps of one worker or driver.
+#[derive(Default)]
+pub(crate) struct Naps {
+    /// When it fell asleep.
+    began: Option<Instant>,
+    /// What it has slept in short naps since its last long look, or long sleep.
+    slept: Duration,
+    /// Whether its last long look has found work.
+    found: bool,
+}
+
+impl Naps {
+    /// The thread falls asleep.
+    pub(crate) fn begin(&mut self) {
+        // A page has one thread, and no clock.
+        if !cfg!(target_family = "wasm") {
+            self.began = Some(Instant::now());
+        }
+    }
+
+    /// The thread wakes, if it slept.
+    pub(crate) fn end(&mut self) {
+        if let Some(began) = self.began.take() {
+            self.slept(began.elapsed());
+        }
+    }
+
+    fn slept(&mut self, nap: Duration) {
+        if nap <= SHORT_NAP {
+            self.slept += nap;
+        } else {
+            *self = Self::default();
+        }
+    }
+
+    /// The thread is about to look around, so many turns after the last time: whether it looks for long.
+    fn are_to_avoid(&mut self, turns: usize) -> bool {
+        if turns > FEW {
+            *self = Self::default();
+        }
+        self.found || self.slept >= NAPS
+    }
+
+    /// Looks around by `look`, so many turns after the last time: for long where that pays, else as `patience` says. True if it found
+    /// work.
+    pub(crate) fn look(
+        &mut self,
+        turns: usize,
+        patience: Duration,
+        look: impl FnOnce(Duration) -> bool,
+    ) -> bool {
+        if self.are_to_avoid(turns) {
+            let found = look(NAP);
+            self.looked(found);
+            found
+        } else {
+            look(patience)
+        }
+    }
+
+    /// The thread has looked around for long.
+    fn looked(&mut self, found: bool) {
+        self.slept = Duration::ZERO;
+        self.found = found;
+    }
+}
+
+/// Where busy workers and drivers outnumber the processors, each gives its processor up from time to time.
+///
+/// A busy thread keeps its processor for a slice of the system's scheduler: some milliseconds. With four busy threads a
+/// processor, a thread that waits for the result of one task waits for as many slices. A runner knows a better point to change
+/// threads: between two tasks. There it yields each [`KEEPS_PROCESSOR`]. If no other thread wants the processor, that is a system call in
+/// vain. Blocking code and long tasks keep their slices.
+///
+/// A runner that sleeps has given its processor up, so the period begins anew. Without that, a worker that is woken for one task after
+/// another would yield before every sixteenth of them, and wait for the slice of a thread that computes.
+///
+/// When a runner yields.
+#[derive(Default)]
+pub(crate) struct Rotation {
+    /// Calls until the next look at the clock.
+    left: Cell<u32>,
+    /// When the runner yielded last, or first found the processors contended.
+    since: Cell<Option<Instant>>,
+}
+
+impl Rotation {
+    /// The runner is between two tasks, and more threads than processors are busy.
+    #[cold]
+    pub(crate) fn pass(&self) {
+        // A page has one thread, and no clock.
+        if !cfg!(target_family = "wasm") && self.is_due(Instant::now) {
+            yield_now();
+        }
+    }
+
+    /// The runner is about to sleep.
+    pub(crate) fn sleeps(&self) {
+        self.since.set(None);
+    }
+
+    fn is_due(&self, now: impl FnOnce() -> Instant) -> bool {
+        if let Some(left) = self.left.get().checked_sub(1) {
+            self.left.set(left);
+            return false;
+        }
+        self.left.set(TIMED - 1);
+        let now = now();
+        let due = self.since.get().map(|since| now - since >= KEEPS_PROCESSOR);
+        if due != Some(false) {
+            self.since.set(Some(now));
+        }
+        due == Some(true)
+    }
+}
+
+#[cfg(test)]
+mod naps_tests {
+    use super::*;
+
+    /// Naps of 30 µs with one task between two of them, until a long look is due.
+    fn tired() -> (Naps, usize) {
+        let mut naps = Naps::default();
+        let mut count = 0;
+        while !naps.are_to_avoid(1) {
+            naps.slept(Duration::from_micros(30));
+            count += 1;
+        }
+        (naps, count)
+    }
+
+    #[test]
+    fn short_naps_pay_for_a_long_look() {
+        let (mut naps, count) = tired();
+        assert_eq!(count, 14, "14 naps of 30 µs make 400 µs");
+        naps.looked(false);
+        assert!(
+            !naps.are_to_avoid(1),
+            "a look in vain has to be paid for anew"
+        );
+    }
+
+    #[test]
+    fn a_look_that_finds_work_is_followed_by_another() {
+        let (mut naps, _) = tired();
+        naps.looked(true);
+        assert!(naps.are_to_avoid(1));
+        naps.looked(true);
+        assert!(naps.are_to_avoid(0));
+        naps.looked(false);
+        assert!(!naps.are_to_avoid(1));
+    }
+
+    #[test]
+    fn long_sleeps_and_many_tasks_count_from_zero() {
+        let (mut naps, _) = tired();
+        naps.slept(SHORT_NAP * 2);
+        assert!(
+            !naps.are_to_avoid(1),
+            "a thread that sleeps for long waits for nothing soon"
+        );
+        let (mut naps, _) = tired();
+        assert!(
+            !naps.are_to_avoid(FEW + 1),
+            "the publisher does not wait for this thread"
+        );
+        let (mut naps, _) = tired();
+        naps.looked(true);
+        assert!(!naps.are_to_avoid(FEW + 1));
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod rotation_tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_yields_once_a_period() {
+        let rotation = Rotation::default();
+        let start = Instant::now();
+        let mut looks = 0;
+        let mut yields = Vec::new();
+        for call in 0..TIMED * 100 {
+            // Each look at the clock is a third of a period later.
+            let due = rotation.is_due(|| {
+                looks += 1;
+                start + KEEPS_PROCESSOR / 3 * (looks - 1)
+            });
+            if due {
+                yields.push(call / TIMED);
+            }
+        }
+        assert_eq!(looks, 100, "one call of {TIMED} reads the clock");
+        // The first look only begins the period.
+        assert_eq!(yields.first(), Some(&4));
+        assert!(yields.windows(2).all(|pair| pair[1] - pair[0] >= 3));
+        assert!(yields.len() >= 24, "{yields:?}");
+    }
+
+    #[test]
+    fn a_runner_that_sleeps_between_its_tasks_does_not_yield() {
+        let rotation = Rotation::default();
+        let start = Instant::now();
+        for call in 0..TIMED * 100 {
+            assert!(!rotation.is_due(|| start + KEEPS_PROCESSOR * call));
+            rotation.sleeps();
+        }
+        // Awake from now on, it has its period.
+        assert!(
+            (0..2 * TIMED).any(|call| rotation.is_due(|| start + KEEPS_PROCESSOR * (1_000 + call)))
+        );
     }
 }

@@ -11,7 +11,8 @@ use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
-use super::event::Event;
+use super::hint::{Flag, Level};
+use super::waiters::Ends;
 use crate::tuned::FEW_SPARES;
 
 /// Called on a worker thread when it starts or stops.
@@ -116,21 +117,21 @@ pub(crate) struct Threads {
     /// Threads that have not ended, spares included.
     pub(crate) running: AtomicUsize,
     /// Threads that were started, and have not begun.
-    coming: AtomicUsize,
+    pub(crate) coming: Level,
     pub(crate) list: Mutex<Vec<Thread>>,
-    /// Whether workers that are asked to end first run all queued tasks.
-    draining: AtomicBool,
+    /// Whether workers that are asked to end first run all queued tasks. Set before they are asked.
+    pub(crate) draining: Flag,
     /// Whether the pool has ever had workers.
-    pub(crate) were_any: AtomicBool,
+    pub(crate) were_any: Flag,
     /// Notified when a thread has counted itself out, and when the others need no longer wait for a
     /// thread; where `let_others_begin` waits, also when one has begun.
-    pub(crate) ended: Event,
+    pub(crate) ended: Ends,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
-    pub(crate) passes: AtomicUsize,
+    pub(crate) passes: Level,
     /// Spares that were started, have not reached their loop, and have not waited in their start hook.
-    starting: AtomicUsize,
+    pub(crate) starting: Level,
     /// Spares that have waited in their start hook, and are in it.
-    in_hooks: AtomicUsize,
+    pub(crate) in_hooks: Level,
     /// Held while the parts of a broadcast are queued: all workers get any two broadcasts in the same order. No code of the program runs
     /// under it.
     pub(crate) broadcasts: Mutex<()>,
@@ -210,14 +211,14 @@ impl Threads {
             config,
             workers: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
-            coming: AtomicUsize::new(0),
+            coming: Level::default(),
             list: Mutex::new(Vec::new()),
-            draining: AtomicBool::new(false),
-            were_any: AtomicBool::new(false),
-            ended: Event::default(),
-            passes: AtomicUsize::new(0),
-            starting: AtomicUsize::new(0),
-            in_hooks: AtomicUsize::new(0),
+            draining: Flag::default(),
+            were_any: Flag::default(),
+            ended: Ends::default(),
+            passes: Level::default(),
+            starting: Level::default(),
+            in_hooks: Level::default(),
             broadcasts: Mutex::new(()),
         }
     }
@@ -255,22 +256,15 @@ impl Threads {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
             .is_ok();
         if counted && kind == Kind::Spare {
-            // Ordering: Relaxed, a count that readers take as a hint; so are the other accesses to `starting` and `in_hooks`.
-            self.starting.fetch_add(1, Ordering::Relaxed);
+            self.starting.rise();
         }
         counted
     }
 
-    /// A thread is being started.
-    pub(crate) fn comes(&self) {
-        // Ordering: Relaxed, a count; it comes before the start of the thread, which counts it down.
-        self.coming.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// It has begun, or could not be started.
     pub(crate) fn has_come(&self) {
-        // Ordering: Relaxed. The event fences before it looks for listeners, see `let_others_begin`.
-        self.coming.fetch_sub(1, Ordering::Relaxed);
+        // The event orders it, see `let_others_begin`.
+        self.coming.fall();
         if cfg!(any(windows, terrace_keyed_tls)) {
             self.ended.notify(usize::MAX);
         }
@@ -283,57 +277,26 @@ impl Threads {
         #[cfg(any(windows, terrace_keyed_tls))]
         loop {
             let begins = self.ended.listen();
-            // Ordering: Relaxed. The listener is there, and its registration fences: this sees the count, or is notified.
-            if self.coming.load(Ordering::Relaxed) == 0 {
+            if self.coming.get() == 0 {
                 break;
             }
-            super::event::Listener::wait(begins);
+            super::waiters::block(begins, None, || false);
         }
     }
 
     /// Makes known how many workers the pool is to have. The caller holds the list's lock.
     pub(crate) fn set_workers(&self, count: usize) {
         if count > 0 {
-            // Ordering: Relaxed, read under the list's lock, too.
-            self.were_any.store(true, Ordering::Relaxed);
+            self.were_any.set(true);
         }
         // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
         self.workers.store(count, Ordering::Relaxed);
     }
 
-    /// Makes known whether workers that are asked to end first run all queued tasks.
-    pub(crate) fn drain(&self, first: bool) {
-        // Ordering: Relaxed, pairs with the load in `is_draining`: a worker reads it after `resize` has asked it to end.
-        self.draining.store(first, Ordering::Relaxed);
-    }
-
-    /// Whether workers that are asked to end first run all queued tasks.
-    pub(crate) fn is_draining(&self) -> bool {
-        // Ordering: Relaxed, written before the workers are asked.
-        self.draining.load(Ordering::Relaxed)
-    }
-
-    /// A spare has reached its loop, or could not be started.
-    pub(crate) fn spare_started(&self) {
-        self.starting.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// It waits in its start hook.
-    pub(crate) fn spare_waits(&self) {
-        self.in_hooks.fetch_add(1, Ordering::Relaxed);
-        self.spare_started();
-    }
-
-    /// It has come out of its start hook.
-    pub(crate) fn spare_ends_wait(&self) {
-        self.in_hooks.fetch_sub(1, Ordering::Relaxed);
-    }
-
     /// Whether the pool starts no further spare now: one is on its way, or many wait in their start hooks, as the next
     /// one would.
     pub(crate) fn is_starting_spare(&self) -> bool {
-        self.starting.load(Ordering::Relaxed) > 0
-            || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
+        self.starting.get() > 0 || self.in_hooks.get() >= FEW_SPARES
     }
 
     /// Joins these threads, which are listed, and takes them off the list.
@@ -376,8 +339,7 @@ impl Threads {
         let is_first = !std::mem::replace(&mut own.in_shutdown, true);
         Some(Mark {
             is_first,
-            // Ordering: Relaxed, accessed under the lock.
-            passes: self.passes.load(Ordering::Relaxed),
+            passes: self.passes.get(),
         })
     }
 

@@ -1,74 +1,34 @@
-//! The threads that wait for a pool, as their pool counts them: to drive it, until all of its tasks have ended, or below another task.
+//! The threads that wait until all tasks of a pool have ended, and the guard around waits that must not unwind.
 
+use std::future::Future;
+#[cfg(terrace_shuttle)]
+use std::pin::Pin;
+use std::pin::pin;
+#[cfg(terrace_shuttle)]
+use std::task::Poll;
+use std::task::{Context, Wake, Waker};
 use std::time::Instant;
 
-use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::thread::Thread;
+use terrace_sync::{Arc, Mutex, thread};
 
-use super::event::{Event, EventListener};
+use super::hint::Level;
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
 use crate::tuned::PERIOD;
 
-/// The threads that wait for a pool without workers, and may drive it.
-///
-/// The handshake between these waiters and publishers: a waiter counts itself, fences, listens and looks once more. A
-/// publisher makes its item visible, fences, and then reads the count.
-#[derive(Default)]
-pub(crate) struct ExternalWaiters {
-    event: Event,
-    /// How many there are, raised before they listen.
-    count: AtomicUsize,
-    /// Whether the pool has no workers and is no longer being shut down: the waiters drive it.
-    may_drive: AtomicBool,
-}
-
-impl ExternalWaiters {
-    /// Wakes up to `count` of them. Called after the fence of a publish.
-    #[inline]
-    pub(crate) fn notify(&self, count: usize) {
-        // Ordering: Relaxed. It pairs with the `fetch_add` in `enter`: the publisher has fenced
-        // before this load, the waiter fences after the increment.
-        if self.count.load(Ordering::Relaxed) != 0 {
-            self.event.notify_additional(count);
-        }
-    }
-
-    /// Counts a waiter, which then calls `heavy()`, listens, and looks at the pool.
-    pub(crate) fn enter(&self) {
-        // Ordering: Relaxed. It pairs with the load in `notify`: the waiter's fence orders this
-        // increment before its last look.
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The waiter no longer listens.
-    pub(crate) fn leave(&self) {
-        // Ordering: Relaxed, a publisher that still reads the old count notifies in vain.
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// A listener for one notification.
-    pub(crate) fn listen(&self) -> EventListener {
-        self.event.listen()
-    }
-
-    /// Whether the waiters drive the pool.
-    pub(crate) fn may_drive(&self) -> bool {
-        // Ordering: Relaxed, a waiter that reads an old value takes one task more, or reads the announcement that follows.
-        self.may_drive.load(Ordering::Relaxed)
-    }
-
-    /// From now on the waiters drive the pool, or leave it to its workers.
-    pub(crate) fn set_may_drive(&self, may: bool) {
-        // Ordering: Relaxed, as in `may_drive`.
-        self.may_drive.store(may, Ordering::Relaxed);
-    }
-}
+#[cfg(terrace_shuttle)]
+pub(crate) use self::Event as Ends;
+/// Who waits for the end of a thread, or of all tasks. `event-listener` calls wakers under a lock of `std`, at which the checker of schedules
+/// would block the one thread that it has. So a model gets [`Event`].
+#[cfg(not(terrace_shuttle))]
+pub(crate) use event_listener::Event as Ends;
 
 /// The threads that wait until every task of a pool has ended: the handshake [`Quiet`], and the event that it notifies.
 #[derive(Default)]
 pub(crate) struct QuietWaiters {
     handshake: Quiet,
-    event: Event,
+    event: Ends,
 }
 
 impl QuietWaiters {
@@ -109,7 +69,7 @@ pub(crate) struct QuietWaiter<'p> {
 
 impl QuietWaiter<'_> {
     /// A listener for the next notification. The waiter then looks whether a task is left.
-    pub(crate) fn listen(&self) -> EventListener {
+    pub(crate) fn listen(&self) -> impl Future<Output = ()> + use<'_> {
         self.waiters.event.listen()
     }
 
@@ -134,27 +94,6 @@ impl Drop for QuietWaiter<'_> {
     }
 }
 
-/// Waits of a pool's workers, each with a run of the awaited task on top: the watch takes them for waits all the same, in case that run
-/// blocks.
-#[derive(Default)]
-pub(crate) struct WaitsBeneath(AtomicUsize);
-
-impl WaitsBeneath {
-    /// Calls `run`, which does not unwind, on top of a wait.
-    pub(crate) fn during<T>(&self, run: impl FnOnce() -> T) -> T {
-        // Ordering: Relaxed in all three. The watch looks again and again, and an old value makes it late or early.
-        self.0.fetch_add(1, Ordering::Relaxed);
-        let ran = run();
-        self.0.fetch_sub(1, Ordering::Relaxed);
-        ran
-    }
-
-    /// Whether there is one; a hint.
-    pub(crate) fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
-    }
-}
-
 /// A guard around a wait that must not unwind, since the frame below it is in use: ends the process when dropped, and says why. A caller that did not unwind [forgets](std::mem::forget) it.
 pub(crate) struct Bomb(pub(crate) &'static str);
 
@@ -163,5 +102,157 @@ impl Drop for Bomb {
     fn drop(&mut self) {
         eprintln!("terrace: a panic {}", self.0);
         std::process::abort();
+    }
+}
+
+/// The threads and futures that listen. A listener stands in the list until it is told, or gone.
+///
+/// A listener looks after it has entered the list, and a notifier has made visible before what it tells of. Both take the lock. So the
+/// notifier finds the listener, or the listener sees what the notifier wrote.
+#[derive(Default)]
+pub(crate) struct Event {
+    /// How many listeners there are, told or not. Raised before a listener enters the list.
+    count: Level,
+    list: Mutex<List>,
+}
+
+#[derive(Default)]
+struct List {
+    /// How many listeners there have been; the number of the last one.
+    made: u64,
+    /// Those that were not told yet, oldest first.
+    listening: Vec<(u64, Waker)>,
+}
+
+impl Event {
+    /// A listener for one notification, which gets its waker when it is polled.
+    #[cfg(terrace_shuttle)]
+    pub(crate) fn listen(&self) -> Listener<'_> {
+        self.listen_by(Waker::noop().clone())
+    }
+
+    /// A listener for one notification.
+    pub(crate) fn listen_by(&self, waker: Waker) -> Listener<'_> {
+        self.count.rise();
+        let mut list = self.list.lock();
+        list.made += 1;
+        let number = list.made;
+        list.listening.push((number, waker));
+        Listener {
+            event: self,
+            number,
+        }
+    }
+
+    /// Whether there is a listener. A caller that leaves the notification out where there is none has fenced after it made visible what it
+    /// tells of, and its listeners fence before they look.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.count.get() != 0
+    }
+
+    /// Tells up to `count` listeners. Their wakers are called without the lock.
+    pub(crate) fn notify(&self, count: usize) {
+        let told: Vec<_> = {
+            let listening = &mut self.list.lock().listening;
+            let count = count.min(listening.len());
+            listening.drain(..count).collect()
+        };
+        told.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+}
+
+/// One that listens to an [`Event`], until it is dropped.
+pub(crate) struct Listener<'e> {
+    event: &'e Event,
+    number: u64,
+}
+
+impl Listener<'_> {
+    /// Takes it out of the list. False if it is not there any more: it was told.
+    fn leave(&self) -> bool {
+        let left = {
+            let listening = &mut self.event.list.lock().listening;
+            let at = listening.iter().position(|entry| entry.0 == self.number);
+            at.map(|at| listening.remove(at))
+        };
+        left.is_some()
+    }
+
+    /// Ends it. Whether it was told: no notification comes between the answer and the end.
+    pub(crate) fn discard(self) -> bool {
+        !self.leave()
+    }
+}
+
+#[cfg(terrace_shuttle)]
+impl Future for Listener<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker().clone();
+        let mut list = self.event.list.lock();
+        let mut listening = list.listening.iter_mut();
+        match listening.find(|entry| entry.0 == self.number) {
+            Some((_, kept)) => *kept = waker,
+            None => return Poll::Ready(()),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Listener<'_> {
+    fn drop(&mut self) {
+        self.leave();
+        self.event.count.fall();
+    }
+}
+
+/// Blocks the thread until `future` ends; false if the deadline came first. Where a thread cannot sleep it polls again only while `has_work`.
+pub(crate) fn block(
+    future: impl Future<Output = ()>,
+    deadline: Option<Instant>,
+    has_work: impl Fn() -> bool,
+) -> bool {
+    let waker = Waker::from(Arc::new(Unparks(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    while future.as_mut().poll(&mut context).is_pending() {
+        let left = deadline.map(|deadline| deadline.checked_duration_since(Instant::now()));
+        match left {
+            Some(None) => return false,
+            _ if cfg!(target_family = "wasm") && has_work() => {}
+            _ if cfg!(target_family = "wasm") => return false,
+            Some(Some(left)) => thread::park_timeout(left),
+            None => thread::park(),
+        }
+    }
+    true
+}
+
+/// Wakes a thread that blocks.
+struct Unparks(Thread);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_is_for_the_oldest_listener_and_no_other() {
+        let event = Event::default();
+        let [first, second, third] = [(); 3].map(|()| event.listen_by(Waker::noop().clone()));
+        drop(first);
+        event.notify(1);
+        assert!(second.discard() && !third.discard());
+        assert!(!event.any());
+        event.notify(usize::MAX);
+        let late = event.listen_by(Waker::noop().clone());
+        assert!(event.any() && !late.discard());
     }
 }

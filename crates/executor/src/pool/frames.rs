@@ -8,6 +8,7 @@
 //! | of a background task, by a worker or a driver           | whose permit is held, until the poll ends                   |
 //! | of any task, by a *guest*: a thread without a seat      | in which pool; and whose permit is held, if one is          |
 //! | of a scope's children, by its thread, without a seat    | in which pool                                               |
+//! | none: the thread asks for the name of a worker's thread | of which pool                                               |
 //!
 //! A permit belongs to the frame, not to the lane that [`current`](fn@crate::current) returns. Between the frame and a
 //! wait there may be polls of other pools.
@@ -36,6 +37,7 @@ use terrace_sync::Arc;
 
 use super::runner::{self, Runner, with_runner, with_runner_of};
 use super::shared::Shared;
+use crate::guard::OnDrop;
 use crate::parts::current::{current, visit, visit_from_outside};
 use crate::parts::eager;
 use crate::parts::injector::Lane;
@@ -64,6 +66,8 @@ pub(crate) enum Borrows {
     Executor,
     /// The poller is counted, see `protocol::end`.
     Pool,
+    /// Nothing: it is no poll. The thread calls the function that names the threads of the pool, which the caller borrows.
+    Naming,
 }
 
 struct Frame {
@@ -79,31 +83,6 @@ impl Frame {
         // SAFETY: `enter` borrows the pool for as long as the frame is in the list, and only this thread reaches the
         // frame.
         unsafe { &*self.pool }
-    }
-}
-
-/// Takes the innermost frame off the list when dropped.
-struct Entered<'f> {
-    innermost: &'f Cell<*const Frame>,
-    outer: *const Frame,
-}
-
-impl Drop for Entered<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.innermost.set(self.outer);
-    }
-}
-
-/// Gives the frame's permit back when dropped, if it is held.
-struct Permitted<'f>(&'f Frame);
-
-impl Drop for Permitted<'_> {
-    fn drop(&mut self) {
-        // First: a waker that is called for the next task may wait, and so lend what the frame holds.
-        if self.0.permit.replace(Permit::None) == Permit::Held {
-            self.0.pool().give_permit_back();
-        }
     }
 }
 
@@ -123,7 +102,12 @@ pub(crate) fn enter<T>(
         outer: FRAMES.with(Cell::get),
     };
     linked(&frame, || {
-        let _permitted = Permitted(&frame);
+        let _permitted = OnDrop(|| {
+            // First: a waker that is called for the next task may wait, and so lend what the frame holds.
+            if frame.permit.replace(Permit::None) == Permit::Held {
+                pool.give_permit_back();
+            }
+        });
         f()
     })
 }
@@ -137,10 +121,7 @@ fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
     // destructor of another one, and the thread stays in this function until the last use of the reference.
     let innermost = unsafe { &*innermost };
     innermost.set(frame);
-    let _entered = Entered {
-        innermost,
-        outer: frame.outer,
-    };
+    let _entered = OnDrop(|| innermost.set(frame.outer));
     f()
 }
 
@@ -181,6 +162,11 @@ fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
     })
 }
 
+/// Those of polls.
+fn polls<'s>() -> impl Iterator<Item = &'s Frame> {
+    frames().filter(|frame| frame.borrows != Borrows::Naming)
+}
+
 /// Calls `f`, which polls tasks of `pool`, on a thread that borrows its executor and has no place in it.
 pub(crate) fn visiting<T>(pool: &Shared, f: impl FnOnce() -> T) -> T {
     let _current = visit(pool.id, Lane::Normal);
@@ -206,12 +192,17 @@ pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
 
 /// Whether the thread is in the middle of a poll of a task of `pool` that has a frame.
 pub(crate) fn is_in(pool: *const Shared) -> bool {
-    frames().any(|frame| ptr::eq(frame.pool, pool))
+    polls().any(|frame| ptr::eq(frame.pool, pool))
+}
+
+/// Whether the thread is in the middle of naming a thread of `pool`.
+pub(crate) fn is_naming(pool: *const Shared) -> bool {
+    frames().any(|frame| frame.borrows == Borrows::Naming && ptr::eq(frame.pool, pool))
 }
 
 /// The pools that are being dropped while the thread is in the middle of a poll of them that has a frame.
 pub(crate) fn closing_pools() -> impl Iterator<Item = Arc<Shared>> {
-    let pools = frames().map(Frame::pool);
+    let pools = polls().map(Frame::pool);
     pools
         .filter(|pool| pool.holders.is_closing())
         .map(Shared::arc)
@@ -220,7 +211,7 @@ pub(crate) fn closing_pools() -> impl Iterator<Item = Arc<Shared>> {
 /// Gives back the permits that the thread holds, in all pools, until the result is dropped. The thread calls this
 /// before it waits.
 #[inline]
-pub(crate) fn lend() -> Option<Lent> {
+pub(crate) fn lend() -> Option<OnDrop<impl FnMut()>> {
     let innermost = FRAMES.with(Cell::get);
     if innermost.is_null() {
         return None;
@@ -234,27 +225,19 @@ pub(crate) fn lend() -> Option<Lent> {
     for frame in lent().take(count) {
         frame.pool().give_permit_back();
     }
-    (count > 0).then_some(Lent { count })
+    // A wait further out lent its permits before, and each wait ends before the waits around it: these frames are the innermost lent ones.
+    let take_back = move || {
+        for frame in lent().take(count) {
+            frame.pool().lanes.permits.take_anyway();
+            frame.permit.set(Permit::Held);
+        }
+    };
+    (count > 0).then_some(OnDrop(take_back))
 }
 
 /// The frames whose permits are lent, innermost first.
 fn lent<'s>() -> impl Iterator<Item = &'s Frame> {
     frames().filter(|frame| frame.permit.get() == Permit::Lent)
-}
-
-/// Permits that were given back for a while. Their frames are the innermost lent ones: a wait further out lent its
-/// permits before. Each wait ends before the waits around it.
-pub(crate) struct Lent {
-    count: usize,
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        for frame in lent().take(self.count) {
-            frame.pool().lanes.permits.take_anyway();
-            frame.permit.set(Permit::Held);
-        }
-    }
 }
 
 impl Runner<'_> {

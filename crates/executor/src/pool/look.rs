@@ -13,9 +13,9 @@ use terrace_trace::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 
 use super::runner;
 use super::shared::Shared;
-use crate::dump::Dump;
 use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
+use crate::shutdown::Dump;
 
 terrace_sync::global! {
     /// All pools of the process.
@@ -203,7 +203,7 @@ fn at(pool: &Shared) -> Pool {
             .collect(),
         in_shutdown,
         in_wait_idle: pool.quiet.waiting(),
-        driven_by_waits: pool.external_waiters.may_drive(),
+        driven_by_waits: pool.may_drive.get(),
         workers: workers(pool, &threads),
         scopes: scopes(pool, &threads),
         joins: joins(pool, &threads),
@@ -297,7 +297,7 @@ fn waits_in(pool: &Shared, thread: u64) -> Option<usize> {
 fn waits_in_join(pool: &Shared, thread: u64) -> bool {
     pool.forks
         .seats()
-        .any(|seat| seat.thread() == thread && seat.is_asleep())
+        .any(|seat| seat.thread() == thread && seat.asleep.get())
 }
 
 /// The open scopes: what keeps each of them open, and which threads could go on.
@@ -322,7 +322,8 @@ fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
 /// The threads in the middle of joins.
 fn joins(pool: &Shared, threads: &[Known]) -> Vec<Join> {
     let seats = pool.forks.seats();
-    let busy = seats.filter(|seat| seat.is_forking() || seat.is_asleep() || seat.deque.is_in_use());
+    let busy =
+        seats.filter(|seat| seat.is_forking() || seat.asleep.get() || seat.deque.is_in_use());
     let joins = busy.map(|seat| Join {
         seat: seat.number,
         by: format!("{:?}", seat.by()),
@@ -331,7 +332,7 @@ fn joins(pool: &Shared, threads: &[Known]) -> Vec<Join> {
             .look()
             .map(|_| format!("{:?}", seat.deque.offer())),
         forking: seat.is_forking(),
-        asleep: seat.is_asleep(),
+        asleep: seat.asleep.get(),
         thread: Known::title(threads, seat.thread()),
     });
     joins.collect()

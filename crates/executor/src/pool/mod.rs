@@ -1,5 +1,6 @@
 //! One pool: its state, the thread that polls its tasks, and where a runnable goes.
 
+pub(crate) mod consider;
 pub(crate) mod fork;
 pub(crate) mod frames;
 pub(crate) mod look;

@@ -15,14 +15,15 @@ use terrace_queue::Owner;
 use terrace_sync::Arc;
 
 use super::shared::Shared;
+use crate::guard::OnDrop;
 use crate::parts::current::{Current, replace_current};
 use crate::parts::fairness::Fairness;
 use crate::parts::forks::ForkSeat;
 use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
-use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
-use crate::parts::spin::Asleep;
+use crate::parts::spin::Awake;
+use crate::parts::spin::Rotation;
 use crate::parts::threads::Kind;
 use crate::protocol::publish::DeferredPublish;
 
@@ -62,7 +63,7 @@ pub(crate) struct Runner<'p> {
     /// How often that future has parked, wrapping.
     pub(crate) parkings: Cell<u32>,
     /// Kept while it is.
-    asleep: Cell<Option<Asleep>>,
+    asleep: Cell<Option<Awake>>,
     /// The seat's polls when the allocator last put its lists in order. Not at the seat, which a few bytes more would make longer by
     /// an alignment.
     settled: Cell<usize>,
@@ -86,13 +87,18 @@ enum Arrival {
 }
 
 impl<'p> Runner<'p> {
-    /// The worker in the seat with this index.
+    /// The worker in the seat with this index. A spare was counted as one that is on its way.
     ///
     /// # Safety
     /// The caller has acquired the seat, and makes no other runner of it before this one is gone.
-    pub(crate) unsafe fn worker(pool: &'p Shared, index: usize) -> Self {
+    pub(crate) unsafe fn worker(pool: &'p Shared, index: usize, kind: Kind) -> Self {
         let seat = pool.seats.workers.get(index);
-        Self::new(pool, seat, index, Current::of(pool.id, index))
+        let mut worker = Self::new(pool, seat, index, Current::of(pool.id, index));
+        if kind == Kind::Spare {
+            worker.kind = kind;
+            worker.arrival.set(Arrival::OnItsWay);
+        }
+        worker
     }
 
     /// The driver in the seat with this index.
@@ -133,26 +139,18 @@ impl<'p> Runner<'p> {
         }
     }
 
-    /// The worker is a spare, which was counted as one that is on its way.
-    pub(crate) fn spare(self) -> Self {
-        Self {
-            kind: Kind::Spare,
-            arrival: Cell::new(Arrival::OnItsWay),
-            ..self
-        }
-    }
-
     /// The worker is going to wait. A spare that waits in its start hook is not on its way any more. It may wait for a
     /// task that another spare has to run, and a task that it runs as the last resort may block it.
     pub(crate) fn waits(&self) {
         if self.arrival.get() == Arrival::OnItsWay {
             self.arrival.set(Arrival::InHook);
-            self.pool.threads.spare_waits();
+            self.pool.threads.in_hooks.rise();
+            self.pool.threads.starting.fall();
         }
     }
 
     /// The worker is parked in a poll from now on.
-    pub(crate) fn parks(&self, asleep: Asleep) {
+    pub(crate) fn parks(&self, asleep: Awake) {
         self.asleep.set(Some(asleep));
         self.parked.set(true);
         self.parkings.set(self.parkings.get().wrapping_add(1));
@@ -175,8 +173,8 @@ impl<'p> Runner<'p> {
     /// The worker begins its loop.
     pub(crate) fn arrives(&self) {
         match self.arrival.replace(Arrival::Arrived) {
-            Arrival::OnItsWay => self.pool.threads.spare_started(),
-            Arrival::InHook => self.pool.threads.spare_ends_wait(),
+            Arrival::OnItsWay => self.pool.threads.starting.fall(),
+            Arrival::InHook => self.pool.threads.in_hooks.fall(),
             Arrival::Arrived => {}
         }
     }
@@ -198,36 +196,18 @@ impl<'p> Runner<'p> {
     /// Calls `f`, during which this is the innermost runner of the thread.
     #[inline]
     pub(crate) fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
-        /// Puts the outer runner back.
-        struct Leave(*const Runner<'static>);
-
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                RUNNER.with(|runner| runner.set(self.0));
-            }
-        }
-
         let outer = RUNNER.with(|runner| runner.replace(self.erased()));
         // Dropped after the outer runner was put back.
         let _current = replace_current(Some(self.current));
-        let _leave = Leave(outer);
+        let _leave = OnDrop(|| RUNNER.with(|runner| runner.set(outer)));
         f()
     }
 
     /// Calls `f`, during which the thread is this worker.
     pub(crate) fn on_thread<T>(&self, f: impl FnOnce() -> T) -> T {
-        /// The thread is no worker any more.
-        struct Leave;
-
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                WORKER.with(|worker| worker.set(ptr::null()));
-            }
-        }
-
         WORKER.with(|worker| worker.set(self.erased()));
         terrace_trace::worker(self.pool.id.0.get(), self.index);
-        let _leave = Leave;
+        let _leave = OnDrop(|| WORKER.with(|worker| worker.set(ptr::null())));
         f()
     }
 
@@ -236,7 +216,8 @@ impl<'p> Runner<'p> {
     }
 
     /// Publishes a task that has yielded and was deferred.
-    #[inline]
+    // Into each caller: mostly no task was deferred.
+    #[inline(always)]
     pub(crate) fn flush(&self) {
         self.deferred.flush(|| self.pool.publish());
     }

@@ -215,22 +215,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Queues a task that refers to this pool.
-    ///
-    /// # Safety
-    /// As [`Schedule::schedule`].
-    // Into each caller, which knows the cause.
-    #[inline(always)]
-    unsafe fn queue(this: NonNull<Self>, task: Runnable, cause: Cause) {
-        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
-        // the thread that polls the driver, keeps the pool alive.
-        if let Err(task) = unsafe { this.as_ref() }.push_here(task, cause) {
-            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
-            let pool = unsafe { Self::another_reference(this) };
-            pool.inject(task);
-        }
-    }
-
     /// Queues a task from a thread that is neither worker nor driver of the pool, and that keeps the pool alive.
     fn inject(&self, task: Runnable) {
         self.injector.push(task);
@@ -263,48 +247,7 @@ impl Shared {
     }
 }
 
-impl Core for Shared {
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.handler.clone()
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(&self.registry)
-    }
-
-    #[inline]
-    unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: `this` is the task's reference, which came out of `Arc::into_raw`. The task gives
-        // it up by this call.
-        let reference = unsafe { Arc::from_raw(this.as_ptr()) };
-        runner::keep_reference(reference);
-    }
-
-    const COUNTS: bool = true;
-
-    #[inline]
-    unsafe fn ended(&self) {
-        runner::count_end(self);
-    }
-
-    fn abandoned(&self) {
-        runner::count_end(self);
-    }
-}
-
-impl Schedule for Shared {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the contract of this method is that of the other.
-        unsafe { Self::queue(this, task, Cause::Woken) }
-    }
-
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the contract of this method is that of the other.
-        unsafe { Self::queue(this, task, Cause::Yielded) }
-    }
-}
-
-/// A kind of tasks of a pool that goes other ways than its usual tasks do.
+/// A kind of tasks of a pool.
 pub(crate) trait Kind: 'static {
     /// Whether its pending tasks register, so that the drop of the pool finds them.
     const REGISTERS: bool;
@@ -339,11 +282,18 @@ impl<K> CoreOf<K> {
 
 impl<K: Kind> Core for CoreOf<K> {
     fn panic_handler(&self) -> Option<PanicHandler> {
-        self.pool.panic_handler()
+        self.pool.handler.clone()
     }
 
     fn registry(&self) -> Option<&dyn Register> {
-        self.pool.registry().filter(|_| K::REGISTERS)
+        K::REGISTERS.then_some(&self.pool.registry)
+    }
+
+    #[inline]
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: `this` is the task's reference, which came out of `Arc::into_raw` in `counted`. The task gives it up by this call.
+        let reference = unsafe { Arc::from_raw(this.as_ptr().cast::<Shared>()) };
+        runner::keep_reference(reference);
     }
 
     const COUNTS: bool = true;
@@ -367,6 +317,25 @@ impl<K: Kind> Schedule for CoreOf<K> {
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the contract of this method is that of the other. This type wraps `Shared` transparently.
         unsafe { K::queue(this.cast(), task, Cause::Yielded) }
+    }
+}
+
+/// The usual tasks.
+pub(crate) enum Usual {}
+
+impl Kind for Usual {
+    const REGISTERS: bool = true;
+
+    // Into each caller, which knows the cause.
+    #[inline(always)]
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause) {
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
+        if let Err(task) = unsafe { pool.as_ref() }.push_here(task, cause) {
+            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
+            let pool = unsafe { Shared::another_reference(pool) };
+            pool.inject(task);
+        }
     }
 }
 

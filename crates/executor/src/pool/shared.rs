@@ -11,6 +11,7 @@ use terrace_trace::inspect;
 
 use crate::parts::current::{ExecutorId, polls_here};
 use crate::parts::forks::Forks;
+use crate::parts::hint::{Flag, Level};
 use crate::parts::injector::{Injector, Lanes};
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls;
@@ -18,7 +19,7 @@ use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
 use crate::parts::spin::cores;
 use crate::parts::threads::Threads;
-use crate::parts::waiters::{ExternalWaiters, QuietWaiters, WaitsBeneath};
+use crate::parts::waiters::{Event, QuietWaiters};
 use crate::protocol::end::Holders;
 use crate::protocol::publish::Alarm;
 use crate::tuned::FEW_SPARES;
@@ -53,12 +54,16 @@ pub(crate) struct Shared {
     closed: Closed,
     /// Threads that wait for the end of every task.
     pub(crate) quiet: QuietWaiters,
-    /// Threads that wait for a pool without workers.
-    pub(crate) external_waiters: ExternalWaiters,
+    /// Threads that wait for a pool without workers. The handshake with publishers: a waiter listens, fences and looks once more. A publisher
+    /// makes its item visible, fences, and then asks whether any listens.
+    pub(crate) waiters: Event,
+    /// Whether the pool has no workers and is no longer being shut down: the waiters drive it. One that reads an old value takes a task more,
+    /// or reads the announcement that follows.
+    pub(crate) may_drive: Flag,
     /// How the pool starts its threads, and the threads that it has started.
     pub(crate) threads: Threads,
     /// Waits on top of which their workers run what they wait for.
-    pub(crate) waits_beneath: WaitsBeneath,
+    pub(crate) waits_beneath: Level,
     /// Records of its tasks, with feature `inspect`.
     pub(crate) records: inspect::Table,
     /// Its number in the list of all pools.
@@ -96,9 +101,10 @@ impl Shared {
             holders: Holders::default(),
             closed: Closed::default(),
             quiet: QuietWaiters::default(),
-            external_waiters: ExternalWaiters::default(),
+            waiters: Event::default(),
+            may_drive: Flag::default(),
             threads,
-            waits_beneath: WaitsBeneath::default(),
+            waits_beneath: Level::default(),
             records: inspect::Table::new(id.0.get(), polls_here),
             number: OnceLock::new(),
         });
@@ -193,7 +199,7 @@ impl Shared {
     pub(crate) fn publish(&self) {
         let wake = self.idle.publish();
         self.look_after(wake);
-        self.external_waiters.notify(1);
+        self.notify_waiters(1);
     }
 
     /// As [`publish`](Self::publish), for a task in a LIFO slot: a sentinel that watches is enough.
@@ -202,7 +208,7 @@ impl Shared {
         let wake = self.idle.publish_paced();
         self.look_after(wake);
         if wake != Wake::Watched {
-            self.external_waiters.notify(1);
+            self.notify_waiters(1);
         }
     }
 
@@ -223,7 +229,7 @@ impl Shared {
     pub(crate) fn publish_moved(&self) {
         let wake = self.idle.moved();
         self.look_after(wake);
-        self.external_waiters.notify(1);
+        self.notify_waiters(1);
     }
 
     /// Wakes as many sleepers as `items` tasks are worth.
@@ -234,7 +240,7 @@ impl Shared {
             if (woken == 0 || self.any_driver()) && self.idle.searching() == 0 {
                 self.unattended();
             }
-            self.external_waiters.notify(items);
+            self.notify_waiters(items);
         }
     }
 
@@ -253,6 +259,14 @@ impl Shared {
         match self.scopes.surplus(slot, self.crew()) {
             1 => self.publish(),
             more => self.publish_tasks(more),
+        }
+    }
+
+    /// Wakes up to `count` threads that drive the pool in their waits. The caller has fenced, as after a publish.
+    #[inline]
+    pub(crate) fn notify_waiters(&self, count: usize) {
+        if self.waiters.any() {
+            self.waiters.notify(count);
         }
     }
 
@@ -309,7 +323,7 @@ impl Shared {
     /// Whether threads of the pool run what is queued: it has workers, or those that end do so before. Elsewhere the watch starts no spare,
     /// which would run what a shutdown drops.
     pub(crate) fn is_served(&self) -> bool {
-        self.workers() > 0 || (self.threads.is_draining() && self.threads.running() > 0)
+        self.workers() > 0 || (self.threads.draining.get() && self.threads.running() > 0)
     }
 
     #[cold]

@@ -20,9 +20,10 @@ use terrace_trace::inspect;
 
 use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task};
 use super::runner::{self, is_inside};
-use super::schedule::{Cause, CoreOf, OnLane, Owed, place};
+use super::schedule::{Cause, CoreOf, OnLane, Owed, Usual, place};
 use super::shared::Shared;
-use crate::parts::current::{RestoresCurrent, current, replace_lane};
+use crate::guard::OnDrop;
+use crate::parts::current::{current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::injector::{Lane, Parcel};
 use crate::tuned::SPAWN_BATCH;
@@ -112,7 +113,10 @@ impl Shared {
             return unsafe { self.spawn_task(reference(), future) };
         };
         // A record is made with a cell.
-        if !inspect::ENABLED && task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
+        if !inspect::ENABLED
+            && task::has_room::<CoreOf<Usual>, F>(&future)
+            && entered.is_likely_to_end()
+        {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             let (task, first) = unsafe { self.poll_first(reference, future) };
             if first == First::Pending {
@@ -155,7 +159,7 @@ impl Shared {
         terrace_trace::spawn();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
         poll_new_inside(self, || unsafe {
-            task::poll_at_spawn(self, future, reference)
+            task::poll_at_spawn(CoreOf::<Usual>::of(self), future, reference)
         })
     }
 
@@ -174,7 +178,7 @@ impl Shared {
         terrace_trace::spawn();
         let _lane = on_normal_lane();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
-        let poll = || unsafe { task::poll_at_spawn(self, future, reference) };
+        let poll = || unsafe { task::poll_at_spawn(CoreOf::<Usual>::of(self), future, reference) };
         if is_inside(self) {
             return poll_new_inside(self, poll);
         }
@@ -195,7 +199,7 @@ fn is_on_normal_lane() -> bool {
 
 /// The child's first poll runs on the normal lane, until the guard is dropped.
 #[inline]
-fn on_normal_lane() -> Option<RestoresCurrent> {
+fn on_normal_lane() -> Option<OnDrop<impl FnMut()>> {
     (!is_on_normal_lane()).then(|| replace_lane(Lane::Normal))
 }
 
@@ -292,5 +296,7 @@ impl<'p> Batch<'p> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         self.publish();
+        // The executor may be gone: foreign cells outlive it.
+        self.pool.drop_if_closed();
     }
 }

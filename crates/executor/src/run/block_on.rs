@@ -178,9 +178,10 @@ impl Runner<'_> {
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
         eager::begin_turn();
-        self.pool
-            .waits_beneath
-            .during(|| self.enter(|| run_task(task)));
+        // A panic of a task does not come here.
+        self.pool.waits_beneath.rise();
+        self.enter(|| run_task(task));
+        self.pool.waits_beneath.fall();
         drop(lent);
         self.nested_help.set(depth);
         true

@@ -12,7 +12,7 @@
 //!    [`OWN_POLLS`] times: a future that queues a task in each of its polls lets the thread sleep, too.
 //! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
 //!    wake another driver in that time. A driver that naps again and again for a task or two searches for longer
-//!    ([`naps`](crate::parts::naps)). Then it announces its sleep, looks once more, and returns.
+//!    ([`naps`](crate::parts::spin)). Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
 //! So each driver wakes the next one, and publishers need not wake all of them.
@@ -29,16 +29,16 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
+use crate::guard::OnDrop;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
-use crate::parts::naps::Naps;
 use crate::parts::scopes::Looking;
-use crate::parts::seat::Seat;
+use crate::parts::spin::Naps;
 use crate::parts::spin::{has_room_for, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, NAP, OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
 use crate::work::order::{self, Order, bystander_sight};
@@ -66,7 +66,7 @@ pub(crate) async fn tick(pool: &Shared) {
             // While the thread runs other tasks, its own background tasks stand still: see `drive`.
             let lent = frames::lend();
             let taken = order::bystander_take(pool);
-            if owes == Owes::Look {
+            if owes {
                 wake_for_rest(pool);
             }
             if let Some(taken) = taken {
@@ -145,25 +145,10 @@ impl<'p> DriverSeat<'p> {
     ) -> Poll<T> {
         let runner = &self.runner;
         runner.enter(|| {
-            let _polled = Polled::new(runner.seat);
+            runner.seat.polling.set(true);
+            let _polled = OnDrop(|| runner.seat.polling.set(false));
             drive(runner, sleeper, context, future)
         })
-    }
-}
-
-/// Marks the seat's driver as being polled, until dropped.
-struct Polled<'p>(&'p Seat);
-
-impl<'p> Polled<'p> {
-    fn new(seat: &'p Seat) -> Self {
-        seat.set_polling(true);
-        Self(seat)
-    }
-}
-
-impl Drop for Polled<'_> {
-    fn drop(&mut self) {
-        self.0.set_polling(false);
     }
 }
 
@@ -175,9 +160,9 @@ fn drive<T>(
     mut future: Pin<&mut impl Future<Output = T>>,
 ) -> Poll<T> {
     let pool = runner.pool;
-    if sleeper.wake() == Owes::Look {
+    if sleeper.wake() {
         let _lent = frames::lend();
-        if let Some(found) = find(runner, Owes::Look) {
+        if let Some(found) = find(runner, true) {
             runner.count_poll();
             found.run(pool);
         }
@@ -202,7 +187,7 @@ fn drive<T>(
             continue;
         }
         runner.flush();
-        if let Some(found) = find(runner, Owes::Nothing) {
+        if let Some(found) = find(runner, false) {
             found.run_in_loop(runner);
             ran = true;
             continue;
@@ -244,8 +229,8 @@ fn next<'p>(
     turns: usize,
 ) -> Option<Found<'p>> {
     runner.gather.end();
-    if sleeper.search(turns) == Owes::Look {
-        let found = find(runner, Owes::Look);
+    if sleeper.search(turns) {
+        let found = find(runner, true);
         if found.is_some() {
             return found;
         }
@@ -263,7 +248,7 @@ fn next<'p>(
 
 /// Takes work from any source. The driver publishes the tasks that it moved. If it owes a look, it publishes the tasks
 /// that are left, even if it found none: a thief may have been in the way.
-fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
+fn find<'p>(runner: &Runner<'p>, owes: bool) -> Option<Found<'p>> {
     let pool = runner.pool;
     let taken = order::Driver::take(&Look::turn(runner));
     if taken
@@ -271,7 +256,7 @@ fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
         .is_some_and(|taken| taken.refilled == Refilled::Yes)
     {
         pool.publish_moved();
-    } else if owes == Owes::Look {
+    } else if owes {
         wake_for_rest(pool);
     }
     taken.map(|taken| taken.found)
@@ -300,22 +285,6 @@ fn wake_for_rest(pool: &Shared) {
     }
 }
 
-/// Whether a driver has to look for work on behalf of others.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use = "what a driver that owes a look leaves behind it publishes"]
-enum Owes {
-    /// It was notified, or has searched, so publishers relied on it.
-    Look,
-    /// No publisher relied on it.
-    Nothing,
-}
-
-impl Owes {
-    fn look_if(owes: bool) -> Self {
-        if owes { Self::Look } else { Self::Nothing }
-    }
-}
-
 /// A driver's place among the sleepers, taken when it first has nothing to do.
 struct Sleeper<'p> {
     pool: &'p Shared,
@@ -333,9 +302,10 @@ impl<'p> Sleeper<'p> {
     }
 
     /// Ends the sleep; a driver that had been notified owes a look.
-    fn wake(&mut self) -> Owes {
+    #[must_use = "what a driver that owes a look leaves behind it publishes"]
+    fn wake(&mut self) -> bool {
         self.naps.end();
-        Owes::look_if(self.place.as_mut().is_some_and(Driver::wake))
+        self.place.as_mut().is_some_and(Driver::wake)
     }
 
     /// Announces the sleep and looks once more. False if there is work to take.
@@ -356,7 +326,8 @@ impl<'p> Sleeper<'p> {
 
     /// Looks around for a while, unless enough drivers do. So many `turns` have passed since the last time.
     /// A driver that searched owes a look.
-    fn search(&mut self, turns: usize) -> Owes {
+    #[must_use = "as for `wake`"]
+    fn search(&mut self, turns: usize) -> bool {
         let pool = self.pool;
         let look = |patience| {
             // A thread that this driver's last task has woken may wait for this very processor.
@@ -367,15 +338,15 @@ impl<'p> Sleeper<'p> {
         // Where drivers and workers fill the processors, none looks for long.
         let crowded = !has_room_for(pool.seats.drivers.high());
         let turns = if crowded { usize::MAX } else { turns };
-        let mut owes = Owes::Nothing;
+        let mut owes = false;
         self.naps.look(turns, CALL, |patience| {
             let mut found = false;
-            owes = Owes::look_if(place.search(|| found = look(patience)));
+            owes = place.search(|| found = look(patience));
             // A driver that is alone spares no other a wake, but may spare its own.
-            let alone = owes == Owes::Nothing && pool.idle.driver_count().0 == 1;
+            let alone = !owes && pool.idle.driver_count().0 == 1;
             if alone && patience == NAP {
                 found = look(patience);
-                owes = Owes::look_if(found);
+                owes = found;
             }
             found
         });

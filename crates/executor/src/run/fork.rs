@@ -17,10 +17,8 @@ use super::threadless::Drives;
 use super::wait::{WaitFor, wait};
 use crate::parts::forks::JobWord;
 use crate::parts::waiters::Bomb;
-use crate::pool::fork::consider::{self, Considers};
-use crate::pool::fork::worker::{
-    Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in,
-};
+use crate::pool::consider::{self, Considers};
+use crate::pool::fork::{Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in};
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::protocol::job::{self, Forker, Header};
@@ -135,8 +133,8 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn announce_sleep(&mut self) {
-        self.seat.pool().forks.count_waiting(true);
-        self.seat.set_asleep(true);
+        self.seat.pool().forks.waiting.rise();
+        self.seat.asleep.set(true);
         if self.sleeper.get().is_none() {
             let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
             // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
@@ -152,8 +150,8 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn end_sleep(&mut self) {
-        self.seat.pool().forks.count_waiting(false);
-        self.seat.set_asleep(false);
+        self.seat.pool().forks.waiting.fall();
+        self.seat.asleep.set(false);
     }
 }
 
@@ -242,9 +240,7 @@ fn place_in<'p>(pool: &'p Shared, guest: &mut Option<Guest<'p>>) -> *const Seat 
     if innermost().is_null() && runner::is_worker_of(pool) {
         return innermost_or_new();
     }
-    guest
-        .insert(Guest::enter(pool, stand_in::kind_in(pool)))
-        .seat()
+    guest.insert(Guest::enter(pool, stand_in::kind_in(pool))).0
 }
 
 /// Calls `f` with the place of this thread in `pool`, if it has one now.

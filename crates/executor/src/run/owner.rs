@@ -92,7 +92,7 @@ impl Pool {
         shared.holders.enter();
         shared.idle.unpark_all();
         // Of the threads that wait, only those inside of a poll of the pool still drive it.
-        shared.external_waiters.notify(usize::MAX);
+        shared.notify_waiters(usize::MAX);
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
@@ -128,7 +128,7 @@ impl Pool {
 /// Whether a poll of one of its tasks is under way that borrows the executor. If so while the executor is being
 /// dropped, the process exits inside that poll.
 fn is_borrowed_by_poll(pool: &Shared) -> bool {
-    let polling = || pool.seats.drivers.scan().any(|seat| seat.is_polling());
+    let polling = || pool.seats.drivers.scan().any(|seat| seat.polling.get());
     frames::is_borrowed(pool) || polling()
 }
 

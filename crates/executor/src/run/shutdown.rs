@@ -10,23 +10,20 @@
 //! A pool that loses its last worker notifies the waiters, which then drive it.
 
 use std::future::Future;
-use std::pin::pin;
 use std::ptr;
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, thread};
 
 use super::block_on::block_on;
 use super::start::{resize, wake};
 use super::{driver, stand_in, threadless};
-use crate::parts::event::EventListener;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Thread;
+use crate::parts::waiters::block;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, runner, schedule};
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::shutdown::{Shutdown, StillRunning};
 use crate::work::order::bystander_sight;
 
@@ -37,41 +34,23 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
 
 /// Waits for a notification; false if the deadline came first. A thread without a deadline waits as in `block_on`: other threads may wait
 /// for tasks that only this one runs.
-fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+fn wait_for(pool: &Shared, future: impl Future<Output = ()>, deadline: Option<Instant>) -> bool {
     if deadline.is_none() {
-        block_on(listener);
+        block_on(future);
         return true;
     }
-    block(listener, deadline)
+    let drives = || pool.workers() == 0 && bystander_sight(pool, Looking::Awake) != Sight::Nothing;
+    block(future, deadline, drives)
 }
 
 /// Waits for a notification that comes without a task of the calling thread. So this runs none: the caller may hold a lock that one wants.
 /// A worker or stand-in waits as in `block_on` all the same: other workers may wait for tasks that they cannot take.
-pub(crate) fn wait_beside_tasks(listener: EventListener) {
+pub(crate) fn wait_beside_tasks(listener: impl Future<Output = ()>) {
     if stand_in::is_worker_or_stands_in() {
         block_on(listener);
     } else {
-        block(listener, None);
+        block(listener, None, || false);
     }
-}
-
-#[cfg(not(target_family = "wasm"))]
-fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
-    use crate::parts::event::Listener;
-
-    match deadline {
-        Some(deadline) => listener.wait_deadline(deadline).is_some(),
-        None => {
-            listener.wait();
-            true
-        }
-    }
-}
-
-/// A listener cannot block on this target, which has no second thread to wait for.
-#[cfg(target_family = "wasm")]
-fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
-    false
 }
 
 /// Waits until every task of the pool has ended.
@@ -95,9 +74,9 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
         let next = waiter.looks_at(deadline);
         let notified = !is_over()
             && if pool.workers() > 0 {
-                wait_for(listener, next)
+                wait_for(pool, listener, next)
             } else {
-                drive(pool, listener, next)
+                wait_for(pool, driver::run(pool, listener), next)
             };
         if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
             let tasks = pool.seats.active();
@@ -111,39 +90,6 @@ fn is_inside(pool: &Shared) -> bool {
     runner::is_inside(pool) || runner::is_worker_of(pool) || frames::is_in(pool)
 }
 
-/// Runs tasks of the pool until notified; false if the deadline came first.
-fn drive(pool: &Shared, listener: EventListener, deadline: Option<Instant>) -> bool {
-    let Some(deadline) = deadline else {
-        block_on(driver::run(pool, listener));
-        return true;
-    };
-    let waker = Waker::from(Arc::new(Unparks(thread::current())));
-    let mut run = pin!(driver::run(pool, listener));
-    loop {
-        if let Poll::Ready(()) = run.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return true;
-        }
-        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
-            return false;
-        };
-        if !cfg!(target_family = "wasm") {
-            thread::park_timeout(left);
-        } else if bystander_sight(pool, Looking::Awake) == Sight::Nothing {
-            // This target has no second thread that could wake this one.
-            return false;
-        }
-    }
-}
-
-/// Wakes a thread that polls a `run` future.
-struct Unparks(thread::Thread);
-
-impl Wake for Unparks {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 /// Ends all threads, and waits for them for at most `limit`.
 pub(crate) fn shutdown(
     pool: &Arc<Shared>,
@@ -155,7 +101,7 @@ pub(crate) fn shutdown(
     if how == Shutdown::FinishAll {
         wait_idle(pool, deadline)?;
     }
-    pool.threads.drain(how != Shutdown::DropQueued);
+    pool.threads.draining.set(how != Shutdown::DropQueued);
     schedule::empty_slot_in(pool);
     let asked = resize(pool, &pool.threads.list.lock(), 0);
     wake(pool, &asked);
@@ -165,7 +111,7 @@ pub(crate) fn shutdown(
         if caller.is_alone() {
             break;
         }
-        if !wait_for(listener, deadline) && !caller.is_alone() {
+        if !wait_for(pool, listener, deadline) && !caller.is_alone() {
             let own = usize::from(runner::is_worker_of(&raw const **pool));
             let ending = ending(pool, &pool.threads.list.lock()).count();
             let threads = ending.saturating_sub(own);
@@ -177,7 +123,7 @@ pub(crate) fn shutdown(
             return Err(StillRunning::new(threads, tasks, dump));
         }
     }
-    pool.threads.drain(false);
+    pool.threads.draining.set(false);
     if how == Shutdown::DropQueued && pool.workers() == 0 {
         pool.drop_queued();
     }
@@ -193,7 +139,7 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
     {
         let _list = pool.threads.list.lock();
         // Ordering: Relaxed, written under the lock.
-        if pool.workers() > 0 || !pool.threads.were_any.load(Ordering::Relaxed) {
+        if pool.workers() > 0 || !pool.threads.were_any.get() {
             return;
         }
         threadless::register(pool);
@@ -264,13 +210,13 @@ impl<'p> Caller<'p> {
         }
         if ending().any(|thread| !thread.in_shutdown) {
             // Ordering: Relaxed, accessed under the lock.
-            let passes = threads.passes.load(Ordering::Relaxed);
+            let passes = threads.passes.get();
             return self.passes.is_some_and(|before| before != passes);
         }
         let inside = |thread: &Thread| thread.shuts_down() && !thread.is_here();
         let others = list.iter().any(inside);
         if others {
-            threads.passes.fetch_add(1, Ordering::Relaxed);
+            threads.passes.rise();
         }
         drop(list);
         if others {

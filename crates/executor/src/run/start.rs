@@ -3,9 +3,8 @@
 //! A pool starts a spare when every worker waits and work is left that no worker may adopt. The spare ends when it
 //! finds no more work and has no pinned tasks. There may be as many spares as the system has threads for.
 
-use std::cell::Cell;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::{io, ptr};
 
 use terrace_sync::thread::Builder;
 use terrace_sync::{Arc, weakened};
@@ -13,6 +12,7 @@ use terrace_sync::{Arc, weakened};
 use super::life::Place;
 use super::threadless;
 use crate::parts::threads::{Kind, Thread, default_name};
+use crate::pool::frames::{self, Borrows, Permit};
 use crate::pool::shared::Shared;
 use crate::work::order::Scan;
 
@@ -26,7 +26,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
                 pool.reset_alarm();
             }
             // A drain whose time was over may have asked before.
-            pool.threads.drain(false);
+            pool.threads.draining.set(false);
         } else if pool.workers() == 0 && !pool.holders.is_closing() {
             // It may never have had any.
             threadless::register(pool);
@@ -37,7 +37,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
         // A `shutdown` may wait for threads that stay now.
         pool.threads.ended.notify(usize::MAX);
     }
-    let result = if is_naming(pool) {
+    let result = if frames::is_naming(&**pool) {
         Ok(())
     } else {
         start_missing(pool, before)
@@ -152,7 +152,7 @@ pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
     // raises the flag before it takes the lock to collect the threads that it joins.
     let wanted = |_: &[Thread]| !pool.holders.is_closing();
     pool.threads.config.spares
-        && !is_naming(pool)
+        && !frames::is_naming(&**pool)
         && start_thread(pool, Kind::Spare, wanted).is_ok_and(|started| {
             // The function that names threads may have asked for more workers. If the system starts none, the pool keeps those it has.
             let _started = start_missing(pool, pool.workers());
@@ -183,7 +183,8 @@ fn start_thread(
         pool.seats.workers.release(index);
         return Ok(false);
     };
-    pool.threads.comes();
+    // Before the thread starts, which counts it down.
+    pool.threads.coming.rise();
     let own = place.clone();
     let begun = move || {
         own.pool.threads.has_come();
@@ -212,7 +213,8 @@ fn start_thread(
 /// The name of the thread with this index. It calls the user's code without a lock.
 fn thread_name(pool: &Shared, index: usize) -> String {
     let asked = || (pool.threads.config.thread_name)(index);
-    match while_naming(pool, || catch_unwind(AssertUnwindSafe(asked))) {
+    let named = || catch_unwind(AssertUnwindSafe(asked));
+    match frames::enter(pool, Borrows::Naming, Permit::None, named) {
         // The standard library refuses a name with a NUL.
         Ok(name) => name.replace('\0', "\u{fffd}"),
         Err(payload) => {
@@ -220,41 +222,4 @@ fn thread_name(pool: &Shared, index: usize) -> String {
             default_name(index)
         }
     }
-}
-
-/// A call of the function that names the threads of a pool, on this thread.
-struct Naming {
-    /// Compared, never followed.
-    pool: *const Shared,
-    /// The call that this one is in, or null.
-    outer: *const Naming,
-}
-
-terrace_sync::thread_local! {
-    /// The innermost of these calls.
-    static NAMING: Cell<*const Naming> = const { Cell::new(ptr::null()) };
-}
-
-/// Calls `name`, which does not unwind.
-fn while_naming<T>(pool: &Shared, name: impl FnOnce() -> T) -> T {
-    let outer = NAMING.with(Cell::get);
-    let naming = Naming { pool, outer };
-    NAMING.with(|innermost| innermost.set(&raw const naming));
-    let named = name();
-    NAMING.with(|innermost| innermost.set(outer));
-    named
-}
-
-/// Whether this thread is in the middle of naming a thread of `pool`.
-fn is_naming(pool: &Shared) -> bool {
-    let mut next = NAMING.with(Cell::get);
-    // SAFETY: each entry of the list is on this thread's stack, in a `while_naming` that has not
-    // returned. Only this thread reads the list.
-    while let Some(naming) = unsafe { next.as_ref() } {
-        if ptr::eq(naming.pool, pool) {
-            return true;
-        }
-        next = naming.outer;
-    }
-    false
 }

@@ -2,26 +2,22 @@
 //!
 //! A waiting thread keeps a list of them ([`ThreadlessPools`]). [`register`] adds a pool that has lost its last worker.
 //! [`announce`] then wakes every thread that has ever waited ([`Broadcast`]), so that threads that already wait drive
-//! the pool, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one
-//! listener a pool.
+//! the pool, too. A push to a pool without workers wakes a thread that listens to it.
 
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex, heavy, weakened};
+use terrace_sync::{Arc, Mutex, heavy};
 use terrace_thread::Notify;
 use terrace_thread::internal::thread_waker;
 
-use crate::parts::event::{EventListener, Listener};
 use crate::parts::scopes::Looking;
+use crate::parts::waiters::Listener;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, runner};
-use crate::protocol::broadcast::Broadcast;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Broadcast;
+use crate::protocol::publish::Sight;
 use crate::tuned::SCOPES_INTERVAL;
 use crate::work::order;
 
@@ -46,7 +42,7 @@ pub(crate) fn register(pool: &Arc<Shared>) {
     let mut pools = POOLS.lock();
     if !pools.iter().any(|other| other.ptr_eq(&weak)) {
         pools.push(weak);
-        pool.external_waiters.set_may_drive(true);
+        pool.may_drive.set(true);
         // Ordering: Relaxed, a hint. A thread that has to see the pool's tasks got the pool from another thread after
         // this, or sees the announcement (`Broadcast`).
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +61,7 @@ pub(crate) fn unregister(pool: &Shared) {
         return;
     }
     let mut pools = POOLS.lock();
-    pool.external_waiters.set_may_drive(false);
+    pool.may_drive.set(false);
     let before = pools.len();
     pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
     // Ordering: Relaxed, a hint; the caller registered the pool itself, under the lock.
@@ -166,7 +162,7 @@ impl<'a> ThreadlessPools<'a> {
         let ours = |pool: &&Arc<Shared>| match self.drives {
             _ if pool.holders.is_closing() => frames::is_in(&raw const ***pool),
             Drives::Only(_) => pool.workers() == 0,
-            Drives::All | Drives::Nothing => pool.external_waiters.may_drive(),
+            Drives::All | Drives::Nothing => pool.may_drive.get(),
         };
         self.pools.iter().filter(ours)
     }
@@ -200,7 +196,7 @@ impl<'a> ThreadlessPools<'a> {
     #[cold]
     pub(crate) fn pass_on(&self) {
         for pool in self.pools().filter(|pool| has_work(pool)) {
-            pool.external_waiters.notify(1);
+            pool.notify_waiters(1);
         }
     }
 }
@@ -210,87 +206,43 @@ fn has_work(pool: &Shared) -> bool {
     order::bystander_sight(pool, Looking::Awake) != Sight::Nothing
 }
 
-/// Whether a pool without workers notified a thread in its sleep.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use = "a notification has to be served or passed on"]
-pub(crate) enum Notified {
-    /// One did. The thread looks at the pools, or [passes on](ThreadlessPools::pass_on).
-    Yes,
-    /// None did.
-    No,
-}
-
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct Listening<'a> {
     pools: &'a ThreadlessPools<'a>,
     /// One for each pool that the thread drives.
-    listeners: Vec<(&'a Shared, EventListener)>,
-    /// Whether a notification came while the listeners were made.
-    notified: Notified,
+    listeners: Vec<(&'a Shared, Listener<'a>)>,
 }
 
 impl<'a> Listening<'a> {
     /// Listens to all of them.
-    pub(super) fn to(threadless: &'a ThreadlessPools<'a>) -> Self {
-        let mut listening = Self {
-            pools: threadless,
-            listeners: Vec::new(),
-            notified: Notified::No,
-        };
-        let pools: Vec<&Shared> = threadless.pools().map(|pool| &**pool).collect();
-        if pools.is_empty() {
-            return listening;
+    pub(super) fn to(pools: &'a ThreadlessPools<'a>) -> Self {
+        let listen = |pool: &'a Arc<Shared>| (&**pool, pool.waiters.listen_by(thread_waker()));
+        let listeners: Vec<_> = pools.pools().map(listen).collect();
+        if !listeners.is_empty() {
+            // Fence pair: `light` in a publish: either it sees the listener, or the caller sees its item.
+            heavy();
         }
-        for pool in &pools {
-            pool.external_waiters.enter();
-        }
-        // Fence pair: `light` in a publish: either it sees the count, or the caller sees its item.
-        heavy();
-        let waker = thread_waker();
-        let mut context = Context::from_waker(&waker);
-        for pool in pools {
-            let mut listener = pool.external_waiters.listen();
-            if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
-                // A publisher notified the listener between the two lines. The notification is for one thread, and this
-                // thread serves it as any other.
-                listening.notified = Notified::Yes;
-                listener = pool.external_waiters.listen();
-            }
-            listening.listeners.push((pool, listener));
-        }
-        listening
+        Self { pools, listeners }
     }
 
-    /// Whether any of the pools has something to run, or there may be another pool. Also whether the thread was notified: its
-    /// listener has no waker then, and the thread must not sleep.
+    /// Whether any of the pools has something to run, or there may be another pool.
     pub(crate) fn has_work(&self) -> bool {
-        let notified = self.notified == Notified::Yes && !weakened!("executor-notified-sleeps");
-        notified || self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
+        self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
     }
 
-    /// Ends the sleep. A notified listener that is merely dropped notifies the next thread, which would notify the next
-    /// one, without end.
-    pub(crate) fn end(mut self) -> Notified {
-        let mut notified = self.notified;
-        for (pool, listener) in std::mem::take(&mut self.listeners) {
+    /// Ends the sleep. Whether a pool notified the thread in it, which then looks at the pools, or [passes on](ThreadlessPools::pass_on).
+    #[must_use = "a notification has to be served or passed on"]
+    pub(crate) fn end(self) -> bool {
+        let mut notified = false;
+        for (pool, listener) in self.listeners {
             if listener.discard() {
-                notified = Notified::Yes;
+                notified = true;
                 if pool.holders.is_closing() && !frames::is_in(pool) {
                     // A thread that waits inside of a poll of the pool may have to run the task. This one listens no more.
-                    pool.external_waiters.notify(1);
+                    pool.notify_waiters(1);
                 }
             }
-            pool.external_waiters.leave();
         }
         notified
-    }
-}
-
-impl Drop for Listening<'_> {
-    /// On unwinding: [`end`](Self::end) has left none.
-    fn drop(&mut self) {
-        for (pool, _) in &self.listeners {
-            pool.external_waiters.leave();
-        }
     }
 }

@@ -19,9 +19,9 @@ use terrace_thread::internal::{self, Locals};
 use terrace_trace::inspect::{self, Began};
 
 use super::stand_in::{self, LastResort, Place};
-use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
-use crate::parts::spin::{Asleep, spin};
-use crate::pool::fork::worker::{pause_forking, resume_forking};
+use super::threadless::{self, Drives, Listening, ThreadlessPools};
+use crate::parts::spin::{Awake, spin};
+use crate::pool::fork::{pause_forking, resume_forking};
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
 use crate::tuned::CALL;
@@ -151,7 +151,7 @@ pub(crate) fn wait<W: WaitFor>(own: &mut W, drives: Drives<'_>) {
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.
-        if notified == Notified::Yes && !weakened!("executor-notification-kept") {
+        if notified && !weakened!("executor-notification-kept") {
             if anything(own, &local) {
                 threadless.pass_on();
             } else {
@@ -186,7 +186,7 @@ fn wait_in_park(
     }
     let notified = listening.end();
     own.end_sleep();
-    if others || notified == Notified::Yes {
+    if others || notified {
         leave_park();
         threadless.run_one();
     }
@@ -219,7 +219,7 @@ fn sleep_off_workers(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> Notified {
+) -> bool {
     // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
@@ -243,7 +243,7 @@ fn sleep_on_worker(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> Notified {
+) -> bool {
     let pool = worker.pool;
     worker.waits();
     // The program may wait beside its worker's future, between two polls.
@@ -253,7 +253,7 @@ fn sleep_on_worker(
     terrace_trace::park();
     worker.seat.asleep.set(Began::here(thread_id));
     let sleep = |scan: &Scan<'_, '_>| {
-        let _asleep = Asleep::begin();
+        let _asleep = Awake::pause();
         let ended = pool.idle.wait_restricted(worker.index, scan, ready);
         matches!(ended, Restricted::LastResort)
     };

@@ -30,9 +30,10 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
 use super::start;
+use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 use crate::work::order::{Scan, bystander_sight};
 
@@ -198,7 +199,7 @@ impl Entry {
         self.last = Some(now);
         // A thread that would run the job was not told of it.
         let is_stranded =
-            || pool.forks.has_waiter() && pool.forks.any_job() && pool.processors_left() > 0;
+            || pool.forks.waiting.get() > 0 && pool.forks.any_job() && pool.processors_left() > 0;
         let stuck = still && (rests || is_stranded());
         if stuck && !coming {
             // The spare looks at every source. The watch soon judges anew what it leaves.
@@ -214,15 +215,14 @@ impl Entry {
         // Ordering: Relaxed, as in `judge`.
         self.asked.store(true, Ordering::Relaxed);
         let (pool, asked) = (Arc::clone(pool), Arc::clone(&self.asked));
-        let reset = Arc::clone(&self.asked);
+        // Also where the system starts no thread.
+        let asked = OnDrop(move || asked.store(false, Ordering::Relaxed));
         let starter = thread::Builder::new().name("terrace-spare".into());
         let started = starter.spawn(move || {
+            let _asked = asked;
             start::start_spare(&pool);
-            asked.store(false, Ordering::Relaxed);
         });
-        if started.is_err() {
-            reset.store(false, Ordering::Relaxed);
-        }
+        drop(started);
     }
 }
 
@@ -236,6 +236,6 @@ fn is_takeable(pool: &Shared) -> bool {
 fn has_waiter(pool: &Shared) -> bool {
     pool.idle.any_restricted()
         || pool.scopes.has_waiter()
-        || pool.forks.has_waiter()
-        || pool.waits_beneath.any()
+        || pool.forks.waiting.get() > 0
+        || pool.waits_beneath.get() > 0
 }

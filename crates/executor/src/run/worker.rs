@@ -20,18 +20,18 @@ use terrace_sync::thread::yield_now;
 use terrace_thread::internal::has_tasks;
 use terrace_trace::inspect::Began;
 
-use crate::parts::forks::{Future, Whose};
+use crate::parts::forks::Future;
 use crate::parts::injector::Refilled;
-use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::spin::{Asleep, has_room_for, spin};
+use crate::parts::spin::Naps;
+use crate::parts::spin::{Awake, has_room_for, spin};
 use crate::parts::threads::Kind;
-use crate::pool::fork::worker::stop_forking;
+use crate::pool::fork::stop_forking;
 use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, GLOBAL_INTERVAL, WAKE};
 use crate::work::found::{Found, Taken};
 use crate::work::order::{self, Order, Scan};
@@ -214,7 +214,7 @@ impl<'p> Runner<'p> {
                         Found::Fork(_) => {
                             let sight =
                                 pool.forks
-                                    .sight(Whose::Others, Offer::Open, Future::Ignored);
+                                    .sight(Looking::Awake, Offer::Open, Future::Ignored);
                             usize::from(sight == Sight::Ready).min(pool.processors_left())
                         }
                     };
@@ -261,7 +261,7 @@ impl<'p> Runner<'p> {
 
     /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
     fn may_end(&self) -> bool {
-        if !self.pool.threads.is_draining() {
+        if !self.pool.threads.draining.get() {
             return true;
         }
         let look = Look::from_seat(self, Looking::Awake);
@@ -376,7 +376,7 @@ pub(super) fn watch(
 }
 
 /// The worker is about to sleep. It counts as asleep while the result lives.
-pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
+pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Awake {
     stop_forking(runner);
     terrace_trace::park();
     runner.seat.counts.parks.add(1);
@@ -384,5 +384,5 @@ pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     runner.settle();
     runner.rotation.sleeps();
     runner.seat.asleep.set(Began::here(thread_id));
-    Asleep::begin()
+    Awake::pause()
 }

@@ -3,7 +3,6 @@
 mod child;
 mod on_thread;
 mod open;
-mod push;
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests;
 mod waiting;

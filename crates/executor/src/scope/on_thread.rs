@@ -11,9 +11,9 @@ use terrace_thread::ThreadSpawner;
 
 use super::open::{ScopeHandle, child};
 use crate::member::broadcast::{Broadcast, part_of};
-use crate::member::spawn::{worker_spawner, worker_spawners};
+use crate::member::spawn::{broadcast_to, worker_spawner, worker_spawners};
 use crate::parts::scopes::Slot;
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::pool::shared::Shared;
 use crate::run::{fork, stand_in};
 
@@ -150,10 +150,9 @@ impl ScopeHandle<'_> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         // The last child gets the original: a child is what drops the closure, never this call.
-        let owned = repeat_n(Arc::new(f), participants);
-        // As for any broadcast: see `member::broadcast`.
-        let turn = pool.threads.broadcasts.lock();
-        for (index, (thread, f)) in workers.iter().zip(owned).enumerate() {
+        let mut owned = repeat_n(Arc::new(f), participants);
+        broadcast_to(&workers, pool, |(index, thread)| {
+            let Some(f) = owned.next() else { return };
             let part = async move {
                 fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
             };
@@ -161,8 +160,6 @@ impl ScopeHandle<'_> {
             // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out.
             unsafe { thread.queue_borrowing(part) }.detach();
             terrace_trace::spawn();
-        }
-        drop(turn);
-        workers.iter().for_each(ThreadSpawner::tell_of_calls);
+        });
     }
 }

@@ -12,21 +12,21 @@ use terrace_local::{Payload, boxing_large, thread_id};
 use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
-use terrace_thread::internal::Lent;
+use terrace_thread::internal::{Lent, lend, replace_scope};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::{self, Began, Recorded};
 use terrace_trace::{Span, inside};
 
 use super::child::{Child, queued_call};
-use super::push::push_spawned;
-use super::waiting::{Record, ScopeWait, count_driver};
+use super::waiting::{ScopeWait, push_spawned};
 use crate::executor::Executor;
 use crate::parts::current::current;
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::Slot;
 use crate::parts::waiters::Bomb;
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::Worker;
 use crate::pool::frames;
+use crate::pool::runner::is_worker_of;
 use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::run::threadless::Drives;
@@ -44,8 +44,8 @@ use crate::thread_executor::ThreadQueue;
 /// The pool learns of the scope at its first child. No allocation once the pool has had as many scopes open before.
 pub struct OpenScope<'p> {
     shared: ScopeShared<'p>,
-    /// The thread's record of the scope that this one is nested in.
-    outer: Record,
+    /// What the thread knows of the scope that this one is nested in.
+    outer: *const (),
     waited: Cell<bool>,
     /// Opened and waited for on one thread.
     _not_send: PhantomData<*const ()>,
@@ -72,8 +72,6 @@ struct Taken {
     index: usize,
     /// When the first child was spawned.
     since: Instant,
-    /// The first child was spawned on the scope's own thread, which this scope then counted as a driver.
-    has_counted: bool,
 }
 
 // SAFETY: the pointer is a shared reference without its lifetime, and `Slot<Shared>` is Sync.
@@ -107,13 +105,13 @@ impl<'p> OpenScope<'p> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn open_in(pool: &'p Shared, kind: ScopeKind) -> Self {
         // Before the core is lent: from now on it stays.
-        let outer = Record::scope_opens(pool);
+        let outer = replace_scope(ptr::from_ref(pool).cast());
         Self {
             shared: ScopeShared {
                 pool,
                 kind,
                 owner: terrace_thread::id(),
-                lent: terrace_thread::internal::lend(),
+                lent: lend(),
                 slot: OnceLock::new(),
                 has_calls: AtomicBool::new(false),
                 opened: Began::here(thread_id),
@@ -156,11 +154,9 @@ impl<'p> OpenScope<'p> {
     pub fn wait(&self, executors: &[&ThreadQueue]) -> Option<Payload> {
         assert!(!self.waited.replace(true), "a scope is waited for once");
         // The body has ended, and without a child no code is left that could spawn the first.
-        let (panic, has_counted) = match self.shared.slot.get() {
-            Some(taken) => self.shared.wait(taken, executors),
-            None => (None, false),
-        };
-        self.outer.scope_ends(self.shared.pool, has_counted);
+        let taken = self.shared.slot.get();
+        let panic = taken.and_then(|taken| self.shared.wait(taken, executors));
+        replace_scope(self.outer);
         panic
     }
 }
@@ -195,19 +191,26 @@ impl<'p> ScopeShared<'p> {
         // thread opens it.
         unsafe { slot.open(pool, self.kind, self.owner, waiter) };
         slot.opened.set(self.opened);
+        if terrace_thread::id() == self.owner {
+            self.count_driver(slot);
+        }
         Taken {
             slot: NonNull::from(slot),
             index,
             since: Instant::now(),
-            has_counted: terrace_thread::id() == self.owner && count_driver(pool),
         }
     }
 
-    /// The wait of a scope that has had children, and the return of its slot. Also returns whether this scope has counted its
-    /// thread as a driver.
-    fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> (Option<Payload>, bool) {
+    /// Counts the scope's thread, which is the current one, as a driver. A worker counts as awake anyway.
+    fn count_driver(&self, slot: &Slot<Shared>) {
+        if !is_worker_of(self.pool) {
+            self.pool.scopes.count_driver(slot, self.owner);
+        }
+    }
+
+    /// The wait of a scope that has had children, and the return of its slot.
+    fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> Option<Payload> {
         let (pool, slot) = (self.pool, self.slot_of(taken));
-        let mut has_counted = taken.has_counted;
         let pacing = pool.scopes.pacing(slot);
         let began = pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
@@ -216,7 +219,7 @@ impl<'p> ScopeShared<'p> {
         if !slot.core().has_ended() {
             let _inside = inside(Span::Scope);
             pool.publish_children(slot);
-            has_counted |= count_driver(pool);
+            self.count_driver(slot);
             let mut own = ScopeWait::new(pool, slot, executors, began);
             let mut wait = || wait(&mut own, Drives::Only(pool));
             let mut wait = || match current() {
@@ -236,8 +239,9 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the scope has ended, and its slot is given back below.
         let waiter = unsafe { slot.core().close() };
         drop(waiter);
+        pool.scopes.forget_driver(slot);
         pool.scopes.table.release(taken.index);
-        (panic, has_counted)
+        panic
     }
 }
 

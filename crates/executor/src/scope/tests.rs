@@ -21,7 +21,7 @@ enum First {
 fn a_thread_is_counted_once_however_its_scopes_open() {
     let _watchdog = terrace_testing::watchdog();
     let executor = &Builder::new().workers(1).build();
-    let drivers = || executor.shared().scopes.drivers();
+    let drivers = || executor.shared().scopes.drivers.get();
     for first in [
         First::Nowhere,
         First::BeforeTheInnerScope,

@@ -1,4 +1,5 @@
-//! What a scope's thread runs while it waits for the children, and how its pool counts it.
+//! What a scope's thread runs while it waits for the children, and which sleepers of the pool a push of a child wakes: the slot as the core of
+//! its children.
 //!
 //! A thread off the pool that drives a scope of it counts as busy with that pool, once, however its scopes are nested.
 //!
@@ -13,16 +14,19 @@
 //!
 //! A first child that another thread spawns counts nothing: the scope's thread counts itself when its wait begins.
 
-use std::ptr;
+use std::ptr::NonNull;
 use std::time::Duration;
 
+use terrace_local::task::{Core, Runnable, Schedule};
 use terrace_sync::time::Instant;
+use terrace_thread::ThreadSpawner;
 
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scopes::Slot;
 use crate::pool::frames::run_task;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
+use crate::protocol::scope::ScopeCore;
 use crate::run::wait::WaitFor;
 use crate::thread_executor::ThreadQueue;
 use crate::tuned::{CALL, WAKE};
@@ -107,7 +111,7 @@ impl WaitFor for ScopeWait<'_> {
 
     fn announce_sleep(&mut self) {
         if !self.on_worker {
-            self.pool.scopes.driver_leaves();
+            self.pool.scopes.drivers.fall();
         }
         self.slot.core().announce_sleep();
     }
@@ -129,73 +133,108 @@ impl WaitFor for ScopeWait<'_> {
     fn end_sleep(&mut self) {
         self.slot.core().end_sleep();
         if !self.on_worker {
-            self.pool.scopes.driver_enters();
+            self.pool.scopes.drivers.rise();
         }
         self.watch = Stopwatch::start();
     }
 }
 
-/// The bit of the thread's record that says: counted.
-const COUNTED: usize = 1;
+/// Which thread a push wakes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use = "a push that wakes no thread where it should is a lost wake"]
+enum Wakes {
+    /// No thread: an awake thread will take the child, and a sentinel watches.
+    None,
+    /// The scope's sleeping waiter.
+    Waiter,
+    /// A worker, as the sleeping protocol chooses.
+    Worker,
+}
 
-/// What the thread has recorded of its innermost open scope: the pool, and whether the thread is counted there.
-#[derive(Clone, Copy)]
-pub(super) struct Record(*const ());
-
-impl Record {
-    fn of(pool: *const Shared, counted: bool) -> Self {
-        let pool: *const () = pool.cast();
-        Self(pool.map_addr(|address| address | if counted { COUNTED } else { 0 }))
-    }
-
-    fn pool(self) -> *const Shared {
-        self.0.map_addr(|address| address & !COUNTED).cast()
-    }
-
-    fn is_counted(self) -> bool {
-        self.0.addr() & COUNTED != 0
-    }
-
-    /// Makes this the thread's record. Returns the one before.
-    fn set(self) -> Self {
-        Self(terrace_thread::internal::replace_scope(self.0))
-    }
-
-    /// A scope of `pool` opens on this thread. Returns the record of the scope that it is nested in.
-    #[inline]
-    pub(super) fn scope_opens(pool: &Shared) -> Self {
-        let outer = Self::of(pool, false).set();
-        if ptr::eq(outer.pool(), pool) {
-            outer.set();
-        }
-        outer
-    }
-
-    /// The scope of `pool` ends that found this record when it opened, and `has_counted` its thread.
-    #[inline]
-    pub(super) fn scope_ends(self, pool: &Shared, has_counted: bool) {
-        if has_counted {
-            pool.scopes.driver_leaves();
-        } else if ptr::eq(self.pool(), pool) {
-            // The outer scope may have counted the thread since.
-            return;
-        }
-        self.set();
+/// Which thread the pusher has to wake for a child that it has just pushed. `looks`: the pusher looks at the list when its present work
+/// is done, as the scope's own thread and a worker of the pool do.
+fn after_push(slot: &Slot<Shared>, pool: &Shared, looks: bool) -> Wakes {
+    ScopeCore::<Runnable, ThreadSpawner>::after_push();
+    let asleep = slot.core().is_asleep();
+    let driven = looks || !asleep;
+    if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, pool.crew()) {
+        Wakes::None
+    } else if asleep {
+        Wakes::Waiter
+    } else {
+        Wakes::Worker
     }
 }
 
-/// Counts the current thread, whose innermost open scope is one of `pool`, unless it is counted or a worker of `pool`, which
-/// counts as awake anyway. Whether it was counted by this call: the caller's scope then tells [`Record::scope_ends`].
-pub(super) fn count_driver(pool: &Shared) -> bool {
-    if runner::is_worker_of(pool) {
-        return false;
+/// Puts a child into the list of its scope, on the scope's own thread, which looks at the list before it sleeps.
+///
+/// # Safety
+/// The calling thread is the scope's, and the scope is open.
+#[inline]
+unsafe fn push_own(slot: &Slot<Shared>, child: Runnable) {
+    // SAFETY: an open scope borrows its pool.
+    let pool = unsafe { &*slot.pool() };
+    // SAFETY: this is the owner's thread.
+    unsafe { slot.core().push_owner(child) };
+    if after_push(slot, pool, true) != Wakes::None {
+        pool.publish();
     }
-    let own = Record::of(pool, true).set();
-    if own.is_counted() || !ptr::eq(own.pool(), pool) {
-        // Counted, or in the middle of another pool's scope: then the wait counts the thread.
-        own.set();
-        return false;
+}
+
+/// Puts a child that was just made into the list of its scope.
+///
+/// # Safety
+/// The caller is the scope's body or a living child, so the scope is open during the call.
+#[inline]
+pub(super) unsafe fn push_spawned(slot: &Slot<Shared>, child: Runnable) {
+    let core = slot.core();
+    if core.is_owner(terrace_thread::id().get()) {
+        // SAFETY: the caller keeps the scope open.
+        return unsafe { push_own(slot, child) };
     }
-    pool.scopes.driver_enters();
-    true
+    // SAFETY: an open scope borrows its pool.
+    let pool = unsafe { &*slot.pool() };
+    core.push_remote(child);
+    match after_push(slot, pool, runner::is_worker_of(pool)) {
+        Wakes::None => {}
+        Wakes::Worker => pool.publish(),
+        Wakes::Waiter => {
+            if core.claim_wake() {
+                // SAFETY: the caller keeps the scope open.
+                unsafe { core.waiter() }.notify();
+            }
+        }
+    }
+}
+
+impl Core for Slot<Shared> {}
+
+impl Schedule for Slot<Shared> {
+    unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
+        // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
+        let slot = unsafe { this.as_ref() };
+        let core = slot.core();
+        if core.is_owner(terrace_thread::id().get()) {
+            // SAFETY: this is the waiter's thread, inside of its scope.
+            return unsafe { push_own(slot, child) };
+        }
+        // As soon as the child is pushed, it may run and end, and its scope may close. So this
+        // clones the pool's reference and the waiter's handle before the push. The slot lives as
+        // long as the pool.
+        // SAFETY: the child that is being scheduled has not ended, so its scope is open and the
+        // pool alive, up to the push.
+        let pool = unsafe { &*slot.pool() }.arc();
+        // SAFETY: the same child keeps the scope open up to the push.
+        let waiter = unsafe { core.waiter() };
+        core.push_remote(child);
+        match after_push(slot, &pool, runner::is_worker_of(&*pool)) {
+            Wakes::None => {}
+            Wakes::Worker => pool.publish(),
+            Wakes::Waiter => {
+                // The pusher does not claim the flag. It may belong to the slot's next scope by
+                // now, whose waiter would then sleep on. One wake too many does no harm.
+                waiter.notify();
+            }
+        }
+    }
 }

@@ -3,12 +3,13 @@
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
+use crate::guard::OnDrop;
 use crate::parts::current::{replace_lane, visit};
 use crate::parts::eager;
 use crate::parts::injector::Lane;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Slot;
-use crate::pool::fork::worker::Claimed;
+use crate::pool::fork::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -98,17 +99,8 @@ impl Found<'_> {
 
     /// Runs it on a waiting thread that holds only a reference to the pool.
     pub(crate) fn run_as_guest(self, pool: &Shared) {
-        /// Counts a guest out.
-        struct Guest<'p>(&'p Shared);
-
-        impl Drop for Guest<'_> {
-            fn drop(&mut self) {
-                self.0.leave_holders();
-            }
-        }
-
         pool.holders.enter();
-        let _guest = Guest(pool);
+        let _guest = OnDrop(|| pool.leave_holders());
         // What a poll under way waits for still runs, on the thread that waits inside of it.
         if pool.holders.is_closing() && !frames::is_in(pool) {
             return self.leave_to_last_holder(pool);

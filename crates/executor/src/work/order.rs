@@ -4,10 +4,11 @@ use terrace_park::Work;
 
 use super::found::Taken;
 use super::source::{Look, Source};
+use crate::parts::forks::Future;
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 
 /// A list of sources.
 pub(crate) trait Order {
@@ -143,9 +144,6 @@ orders! {
 /// What a worker may take, as the sleeping protocol sees it.
 pub(crate) struct Scan<'l, 'p> {
     look: Look<'l, 'p>,
-    /// In the middle of a job. There the wait itself looks at what else only the worker's loop handles: pinned tasks, and the end of
-    /// the pool.
-    in_wait: bool,
     /// The worker with this number could not run the work of others even as the last resort: it passes the turn on.
     exhausted: Option<usize>,
 }
@@ -163,11 +161,7 @@ impl<'l, 'p> Scan<'l, 'p> {
 
     /// By a worker that waits in the middle of a job.
     pub(crate) fn in_wait(pool: &'p Shared) -> Self {
-        let look = Look::bystander(pool, Looking::ToWake).at_present();
-        Self {
-            in_wait: true,
-            ..Self::new(look)
-        }
+        Self::new(Look::bystander(pool, Looking::ToWake).at_present())
     }
 
     /// The same scan, for a worker that could not help as the last resort.
@@ -181,7 +175,6 @@ impl<'l, 'p> Scan<'l, 'p> {
     fn new(look: Look<'l, 'p>) -> Self {
         Self {
             look,
-            in_wait: false,
             exhausted: None,
         }
     }
@@ -206,8 +199,9 @@ impl Work for Scan<'_, '_> {
     fn has_private_work(&self, worker: usize) -> bool {
         // The worker looks after its fence, which pairs with the fence of `unpark_all` in
         // `Pool::close`.
+        // In the middle of a job the wait itself looks at what else only the worker's loop handles: pinned tasks, and the end of the pool.
         let pool = self.look.pool;
-        !self.in_wait
+        self.look.future == Future::Counts
             && (terrace_thread::has_work()
                 || pool.holders.is_closing()
                 || pool.is_asked_to_end(worker))

@@ -7,12 +7,12 @@ use terrace_queue::fork::Offer;
 
 use super::found::{Found, Taken};
 use super::steal;
-use crate::parts::forks::{Future, Whose};
+use crate::parts::forks::Future;
 use crate::parts::injector::{Lane, Refilled};
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::GLOBAL_INTERVAL;
 
 /// A place where work lies, or a turn in which another place goes first.
@@ -70,7 +70,7 @@ pub(crate) struct Look<'l, 'p> {
     is_global: bool,
     /// The turn of a thread without a seat.
     number: usize,
-    future: Future,
+    pub(super) future: Future,
 }
 
 impl<'l, 'p> Look<'l, 'p> {
@@ -107,14 +107,6 @@ impl<'l, 'p> Look<'l, 'p> {
         Self {
             future: Future::Ignored,
             ..self
-        }
-    }
-
-    /// Whose forks the thread looks at: a thread takes none of its own, unless it looks for others.
-    fn whose(&self) -> Whose {
-        match self.looking {
-            Looking::ToWake => Whose::All,
-            Looking::Awake | Looking::Parking => Whose::Others,
         }
     }
 
@@ -212,13 +204,13 @@ impl Source {
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
             Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
-            Self::OpenForks => match pool.forks.sight(look.whose(), Offer::Open, look.future) {
+            Self::OpenForks => match pool.forks.sight(look.looking, Offer::Open, look.future) {
                 Sight::Ready if !pool.may_join_in(look.looking) => Sight::Covered,
                 sight => sight,
             },
             Self::AnyFork => pool
                 .forks
-                .sight(look.whose(), Offer::Quiet, Future::Ignored),
+                .sight(look.looking, Offer::Quiet, Future::Ignored),
             Self::Peers => Sight::ready_if(pool.seats.has_ringed()),
             Self::BackgroundLane => Sight::ready_if(pool.has_background()),
             Self::AnySlot | Self::WatchedSlots => pool.seats.slots_sight(),

@@ -11,7 +11,7 @@ use terrace_sync::time::Instant;
 
 use super::found::{Found, Taken};
 use crate::parts::fairness::Seen;
-use crate::pool::fork::worker::Claimed;
+use crate::pool::fork::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::tuned::ASKING;

@@ -16,12 +16,13 @@ use super::source::{Look, Source};
 use crate::parts::forks::{By, JobWord};
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::threads::{Config, Threads};
-use crate::pool::fork::worker::Worker;
+use crate::parts::threads::{Config, Kind, Threads};
+use crate::pool::fork::Worker;
 use crate::pool::runner::Runner;
+use crate::pool::schedule::{CoreOf, Usual};
 use crate::pool::shared::Shared;
 use crate::protocol::job::JobRef;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
@@ -95,7 +96,7 @@ impl Pool {
     }
 
     fn item(&self) -> Runnable {
-        let core = CoreRef::Shared(Arc::clone(&self.shared));
+        let core = CoreRef::Shared(CoreOf::<Usual>::counted(Arc::clone(&self.shared)));
         // SAFETY: the future is Send and borrows nothing.
         let (runnable, task) = unsafe { task::build(core, async {}) };
         task.detach();
@@ -140,13 +141,15 @@ impl Pool {
     fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
         let own = match looker {
             // SAFETY: `new` has acquired the seat, whose only runner this is.
-            Looker::Worker => Some(unsafe { Runner::worker(&self.shared, 0) }),
+            Looker::Worker => Some(unsafe { Runner::worker(&self.shared, 0, Kind::Worker) }),
             // SAFETY: `new` has acquired this seat, too, and no other runner is made of it.
             Looker::Driver => Some(unsafe { Runner::driver(&self.shared, 0) }),
             Looker::Bystander => None,
         };
         // SAFETY: `new` has acquired this seat, whose only runner this is.
-        (own, unsafe { Runner::worker(&self.shared, 1) })
+        (own, unsafe {
+            Runner::worker(&self.shared, 1, Kind::Worker)
+        })
     }
 
     /// Puts an item there; false if the looker has no such place. Drivers do not use their slots.
@@ -181,7 +184,7 @@ impl Pool {
                 match place {
                     Place::ScopeAsleep => slot.core().announce_sleep(),
                     Place::ScopeOfBusyPool => {
-                        (0..64).for_each(|_| pool.scopes.driver_enters());
+                        (0..64).for_each(|_| pool.scopes.drivers.rise());
                     }
                     _ => {}
                 }
@@ -455,7 +458,7 @@ fn a_sentinel_takes_a_task_behind_a_long_poll() {
     let (_, peer) = pool.runners(Looker::Bystander);
     let beat = || pool.shared.seats.beat.period();
     let shortest = beat();
-    pool.shared.scopes.driver_enters();
+    pool.shared.scopes.drivers.rise();
     let mut sentinel = Sentinel::default();
     let mut looks = sentinel.sleeps(&pool.shared, 0);
     for _ in 0..100 {
@@ -486,7 +489,7 @@ fn a_sentinel_takes_what_has_not_moved_for_a_period() {
         let (_, peer) = pool.runners(Looker::Bystander);
         let mut sentinel = Sentinel::default();
         assert!(pool.put(place, None, &peer));
-        pool.shared.scopes.driver_enters();
+        pool.shared.scopes.drivers.rise();
         // Another sentinel has the beat of slots.
         assert!(pool.shared.seats.beat.claim(1));
         let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
@@ -539,7 +542,7 @@ fn a_scope_that_sleeps_is_not_watched() {
     assert!(long.contains(&watches(&mut sentinel)));
     scope.announce_sleep();
     assert!(watches(&mut Sentinel::default()) < 4 * PERIOD);
-    pool.shared.scopes.driver_enters();
+    pool.shared.scopes.drivers.rise();
     let slept = watches(&mut Sentinel::default());
     assert!(
         long.contains(&slept),

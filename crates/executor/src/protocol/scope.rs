@@ -13,7 +13,7 @@
 //! | waiting, asleep           | children alive     | true     | workers; a push wakes (below)   |
 //! | ended                     | 0                  | any      | none; the waiter returns        |
 //!
-//! A push to a sleeping waiter wakes it, unless a worker pushes a single child and a sentinel watches: `scope/push.rs` decides.
+//! A push to a sleeping waiter wakes it, unless a worker pushes a single child and a sentinel watches: `scope/waiting.rs` decides.
 //! In each of these states a panic may have cancelled the children: see [`super::cancel`].
 
 use terrace_queue::{Injector, Ring};

@@ -18,8 +18,8 @@ use terrace_queue::fork::{Consider, Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
 use terrace_sync::time::Instant;
 
-use super::super::shared::Shared;
-use super::worker::{Job, Seat, Worker};
+use super::fork::{Job, Seat, Worker};
+use super::shared::Shared;
 use crate::parts::forks::{By, Timed};
 use crate::parts::pacing::Length;
 use crate::protocol::job::Header;

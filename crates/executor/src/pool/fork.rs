@@ -7,7 +7,7 @@
 //! | a guest of one pool inside of another        | the innermost, by a handle of `get_worker` the one that this asks for | at the end of the call |
 //! | any other                                    | none: a join runs both halves in order      | –                        |
 //!
-//! The seats of a thread are a list, from the innermost outwards.
+//! The seats of a thread are a list, from the innermost outwards. That of its worker comes last.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -18,9 +18,9 @@ use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
-use super::super::frames;
-use super::super::runner::{self, Runner};
-use super::super::shared::Shared;
+use super::frames;
+use super::runner::{self, Runner};
+use super::shared::Shared;
 use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
 use crate::protocol::job::JobRef;
 
@@ -53,84 +53,64 @@ pub(crate) fn innermost_or_new() -> *const Seat {
 #[cold]
 #[inline(never)]
 fn take_as_worker() -> *const Seat {
-    runner::with_worker(|worker| match worker {
-        Some(worker) if FORK.with(Cell::get).is_null() => {
-            let seat = of_worker(worker);
-            FORK.with(|fork| fork.set(seat));
-            seat
-        }
-        _ => ptr::null(),
-    })
+    runner::with_worker(|worker| worker.map_or(ptr::null(), of_worker))
 }
 
-/// The seat of this thread's worker, taken now if it has none yet.
+/// The seat of this thread's worker. One that has none yet takes it now, and puts it at the end of the list.
 fn of_worker(worker: &Runner<'_>) -> *const Seat {
+    if let Some(seat) = worker.fork.get() {
+        return seat;
+    }
     let pool = worker.pool;
-    let seat = worker
-        .fork
-        .get()
-        .unwrap_or_else(|| pool.forks.enter(pool, By::Worker));
+    let seat = pool.forks.enter(pool, By::Worker);
     worker.fork.set(Some(seat));
+    link_after(seats().last(), seat);
     seat
 }
 
-/// The seat in which this thread runs stolen jobs of `pool`, or null: the innermost one, if it is of that pool, or that of its
-/// worker, taken now if need be.
-fn of_pool(pool: &Shared) -> *const Seat {
-    let innermost = innermost_or_new();
-    // SAFETY: the seat is this thread's, so the call that took it has not ended.
-    if unsafe { innermost.as_ref() }.is_some_and(|seat| seat.is_of(pool)) {
-        return innermost;
+/// Sets what comes in the list of this thread after a seat, or is the innermost.
+fn link_after(inner: Option<&Seat>, seat: *const Seat) {
+    match inner {
+        Some(inner) => inner.outer.set(seat),
+        None => FORK.with(|fork| fork.set(seat)),
     }
-    of_worker_in(pool)
 }
 
 /// The innermost seat that this thread has in `pool`, also beneath seats in others; that of its worker, taken now if need be. Or null.
 pub(crate) fn seat_in(pool: &Shared) -> *const Seat {
     match seats().find(|seat| seat.is_of(pool)) {
         Some(seat) => seat,
-        None => of_worker_in(pool),
+        None => runner::with_worker_of(pool, |worker| worker.map_or(ptr::null(), of_worker)),
     }
-}
-
-/// The seat of this thread's worker, taken now if it has none yet, if it is one of `pool`; else null.
-fn of_worker_in(pool: &Shared) -> *const Seat {
-    runner::with_worker_of(pool, |worker| worker.map_or(ptr::null(), of_worker))
 }
 
 /// The worker leaves its place: it gives its seat back. It runs no code of users any more.
 pub(crate) fn leave_fork_seat(worker: &Runner<'_>) {
     if let Some(seat) = worker.fork.take() {
-        if ptr::eq(innermost(), seat) {
-            FORK.with(|fork| fork.set(ptr::null()));
-        }
+        link_after(
+            seats().find(|inner| ptr::eq(inner.outer.get(), seat)),
+            ptr::null(),
+        );
         worker.pool.forks.leave(seat);
     }
 }
 
 /// A guest's seat, given back when dropped.
-pub(crate) struct Guest<'p> {
-    pool: &'p Shared,
-    seat: &'p Seat,
-}
+pub(crate) struct Guest<'p>(pub(crate) &'p Seat);
 
 impl<'p> Guest<'p> {
     /// The thread takes a seat of `pool`, and forks there.
     pub(crate) fn enter(pool: &'p Shared, by: By) -> Self {
         let seat = pool.forks.enter(pool, by);
         seat.outer.set(FORK.with(|fork| fork.replace(seat)));
-        Self { pool, seat }
-    }
-
-    pub(crate) fn seat(&self) -> &'p Seat {
-        self.seat
+        Self(seat)
     }
 }
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        FORK.with(|fork| fork.set(self.seat.outer.replace(ptr::null())));
-        self.pool.forks.leave(self.seat);
+        FORK.with(|fork| fork.set(self.0.outer.replace(ptr::null())));
+        self.0.pool().forks.leave(self.0);
     }
 }
 
@@ -144,27 +124,14 @@ fn seats<'s>() -> impl Iterator<Item = &'s Seat> {
     std::iter::successors(follow(innermost()), move |seat| follow(seat.outer.get()))
 }
 
-/// Calls `f` with each seat in which this thread may have pushed: those of the list, and that of its worker, which is not in the list
-/// where the worker runs a job of its pool inside of a guest's call in another.
-fn for_each_seat(f: impl Fn(&Seat)) {
-    runner::with_worker(|worker| {
-        let mut own = worker.and_then(|worker| worker.fork.get());
-        for seat in seats() {
-            own = own.filter(|own| !ptr::eq(*own, seat));
-            f(seat);
-        }
-        own.into_iter().for_each(f);
-    });
-}
-
 /// The thread is about to sleep in a wait: it pushes nothing until [`resume_forking`].
 pub(crate) fn pause_forking() {
-    for_each_seat(Seat::pause);
+    seats().for_each(Seat::pause);
 }
 
 /// The sleep has ended.
 pub(crate) fn resume_forking() {
-    for_each_seat(|seat| {
+    seats().for_each(|seat| {
         if seat.resume() {
             seat.pool().publish_forking();
         }
@@ -343,7 +310,7 @@ impl Claimed {
         let Self(job) = self;
         // The job is no turn of a runner's loop.
         frames::begin_no_turn();
-        let seat = of_pool(pool);
+        let seat = seat_in(pool);
         // SAFETY: `of_pool` returns a seat of this thread, which the thread gives back further out on this stack.
         let worker = unsafe { Worker::in_seat(seat) };
         match worker.seat() {

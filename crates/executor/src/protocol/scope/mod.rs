@@ -1,4 +1,0 @@
-//! What one fork-join scope is made of.
-
-pub mod cancel;
-pub mod core;
