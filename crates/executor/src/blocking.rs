@@ -62,6 +62,9 @@ impl Executor<'_> {
     /// executor's panic handler. To drop the handle drops a closure that no thread has begun to call, and nothing ends one earlier that
     /// runs. The drop of the executor does not wait for closures: one that runs goes on, and the others are dropped.
     ///
+    /// No thread polls the closure, so [`current`](fn@crate::current) is `None` in it, and [`Current::spawn`] panics. Where it spawns, it
+    /// has a [`Spawner`].
+    ///
     /// Cost: two allocations, and the wake of a thread. Worth it from tens of microseconds on.
     ///
     /// Needs feature `blocking`.

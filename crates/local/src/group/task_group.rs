@@ -10,6 +10,7 @@ use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
+use super::block::CHILDREN;
 use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
 use crate::task::either::End;
@@ -122,8 +123,8 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
 ///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at
-/// most once. A poll looks at one word for each 16 children. The list keeps a slot for each child that was spawned after the
-/// oldest one that has not ended.
+/// most once. A poll looks at one word for each 16 children. The list keeps the slots of 16 children in a row until all have
+/// ended and `next` has returned their values.
 ///
 /// # Examples
 ///
@@ -250,8 +251,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         // The slot comes first: nothing that can fail lies between the child's first poll and its place in the group.
         self.tasks.make_room();
         if self.tasks.owner.ends {
-            let number = self.tasks.end();
-            self.tasks.slots.push_back(Slot::Gone);
+            let number = self.tasks.push_slot(Slot::Gone);
             drop(future);
             return number;
         }
@@ -262,11 +262,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     #[inline]
     fn push(&mut self, mut task: FallibleTask<Result<T, E>>, shield: Shield) -> usize {
         match task.take_finished(&mut Context::from_waker(Waker::noop())) {
-            Some(Some(Ok(Ok(value)))) => {
-                let number = self.tasks.end();
-                self.tasks.slots.push_back(Slot::Done(value));
-                number
-            }
+            Some(Some(Ok(Ok(value)))) => self.tasks.push_slot(Slot::Done(value)),
             finished => self.push_other(task, shield, finished),
         }
     }
@@ -420,9 +416,9 @@ impl<S, T, E> TaskGroup<S, T, E> {
     }
 
     fn take(&mut self, number: usize) -> Option<(usize, T)> {
-        let value = self.tasks.slots[number - self.tasks.first].take_value()?;
-        self.tasks.forget_gone();
-        self.tasks.owner.passed = self.tasks.owner.passed.max(self.tasks.first);
+        let slot = self.tasks.slot(number)?;
+        let value = self.tasks.slots[slot].take_value()?;
+        self.tasks.forget_if_gone(slot / CHILDREN);
         Some((number, value))
     }
 

@@ -95,8 +95,8 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 /// # Cost
 ///
 /// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
-/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once, and all spawns at most once. The list keeps a slot for each task
-/// that was spawned after the oldest one that has not ended.
+/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once, and all spawns at most once. A poll looks
+/// at one word for each 16 tasks. The list keeps the slots of 16 tasks in a row until all of them have ended.
 ///
 /// # Examples
 ///
@@ -202,7 +202,6 @@ impl<S, T> TaskSet<S, T> {
     ) -> Poll<Option<(usize, Result<T, TaskError>)>> {
         if self.tasks.owner.0.is_empty() {
             self.tasks.look(context.waker());
-            self.tasks.forget_gone();
         }
         let next = self.tasks.owner.0.pop_front();
         self.tasks.waits = next.is_none() && self.tasks.running > 0;
@@ -275,15 +274,22 @@ impl<S, T> TaskSet<S, T> {
     /// assert!(end.unwrap().1.unwrap_err().is_cancelled());
     /// ```
     pub fn abort(&mut self, number: usize) -> bool {
-        let slot = number.checked_sub(self.tasks.first);
-        slot.is_some_and(|slot| self.tasks.cancel(slot))
+        let Some(slot) = self.tasks.slot(number) else {
+            return false;
+        };
+        let is_running = self.tasks.cancel(slot);
+        if is_running {
+            self.tasks.forget_if_gone(slot / CHILDREN);
+        }
+        is_running
     }
 
     /// Aborts all tasks. Their results still come.
     pub fn abort_all(&mut self) {
-        for number in self.tasks.first..self.tasks.end() {
-            self.abort(number);
+        for slot in 0..self.tasks.slots.len() {
+            self.tasks.cancel(slot);
         }
+        self.tasks.forget_gone();
     }
 
     /// Aborts all tasks, waits until all have ended, and drops their results.

@@ -6,6 +6,9 @@
 //! | `Done`    | has ended, and the group keeps its value here                                 |
 //! | `Gone`    | has ended, and left nothing here, or its value was handed out                 |
 //!
+//! Slots come and go in blocks of [`CHILDREN`]. A block whose tasks are all gone is forgotten wherever it lies, so that a task that goes on
+//! for long keeps no slots of others. Where one was forgotten between others, `starts` has the numbers that tasks keep all the same.
+//!
 //! Tasks wake the list's owner through [`Block`]s. Where the list sees the end of a task, it asks the [`Owner`] what stays in the slot.
 
 use alloc::collections::VecDeque;
@@ -43,12 +46,16 @@ pub(super) struct Tasks<T, D, O> {
     pub(super) owner: O,
     pub(super) slots: VecDeque<Slot<T, D>>,
     /// The number of the first slot. A multiple of `CHILDREN`.
-    pub(super) first: usize,
+    first: usize,
+    /// The number of the next task.
+    next: usize,
+    /// The number of the first slot of each block. Empty while the numbers of all slots are in a row.
+    starts: VecDeque<usize>,
     /// Running slots.
     pub(super) running: usize,
     /// Whether the owner's task waits: the last poll was pending.
     pub(super) waits: bool,
-    /// Tasks below this number have been polled with the wakers of the blocks.
+    /// Tasks in slots before this one have been polled with the wakers of the blocks.
     armed: usize,
     /// One for each `CHILDREN` slots, up to the last task that a poll has found running.
     blocks: VecDeque<Arc<Block>>,
@@ -60,6 +67,8 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             owner,
             slots: VecDeque::new(),
             first: 0,
+            next: 0,
+            starts: VecDeque::new(),
             running: 0,
             waits: false,
             armed: 0,
@@ -70,13 +79,36 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     /// The number of the next task.
     #[inline]
     pub(super) fn end(&self) -> usize {
-        self.first + self.slots.len()
+        self.next
+    }
+
+    /// The number of the task in a slot.
+    #[inline]
+    fn number(&self, slot: usize) -> usize {
+        match self.starts.get(slot / CHILDREN) {
+            Some(start) => start + slot % CHILDREN,
+            None => self.first + slot,
+        }
+    }
+
+    /// The slot of a task; `None` if the list has forgotten it.
+    pub(super) fn slot(&self, number: usize) -> Option<usize> {
+        if self.starts.is_empty() {
+            return number.checked_sub(self.first);
+        }
+        let behind = self.starts.partition_point(|start| *start <= number);
+        let block = behind.checked_sub(1)?;
+        let child = number - self.starts[block];
+        (child < CHILDREN).then_some(block * CHILDREN + child)
     }
 
     /// Makes room for a task that the caller is about to spawn. The owner's task that waits has not polled the new one.
     #[inline]
     pub(super) fn make_room(&mut self) {
         self.slots.reserve(1);
+        if !self.starts.is_empty() {
+            self.starts.reserve(1);
+        }
         self.wake();
     }
 
@@ -97,15 +129,25 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     /// Adds a task; its number. The caller has made room for it before it spawned it, so that this cannot fail.
     pub(super) fn push(&mut self, task: FallibleTask<T>, shield: Shield) -> usize {
-        let number = self.end();
-        self.slots.push_back(Slot::Running(task, shield));
         self.running += 1;
+        self.push_slot(Slot::Running(task, shield))
+    }
+
+    /// Adds a slot; the number of its task. The caller has made room for it.
+    #[inline]
+    pub(super) fn push_slot(&mut self, slot: Slot<T, D>) -> usize {
+        let number = self.next;
+        if !self.starts.is_empty() && self.slots.len() % CHILDREN == 0 {
+            self.starts.push_back(number);
+        }
+        self.slots.push_back(slot);
+        self.next += 1;
         number
     }
 
     /// Whether a task that has not been polled has not ended.
     pub(super) fn new_one_runs(&self) -> bool {
-        let mut new = self.slots.iter().skip(self.armed - self.first);
+        let mut new = self.slots.iter().skip(self.armed);
         new.any(|slot| matches!(slot, Slot::Running(task, _) if !task.is_finished()))
     }
 
@@ -113,13 +155,17 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     pub(super) fn look(&mut self, waker: &Waker) {
         self.waits = false;
         self.arm(waker);
-        for block in 0..self.blocks.len() {
+        let mut block = 0;
+        while block < self.blocks.len() {
             let mut woken = self.blocks[block].take();
+            let is_woken = woken != 0;
             while woken != 0 {
                 let child = woken.trailing_zeros() as usize;
                 woken &= woken - 1;
                 self.poll_slot(block * CHILDREN + child, FallibleTask::poll_end);
             }
+            let is_forgotten = is_woken && self.forget_if_gone(block);
+            block += usize::from(!is_forgotten);
         }
     }
 
@@ -127,11 +173,11 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     fn arm(&mut self, waker: &Waker) {
         let is_other = |block: &Arc<Block>| !block.waker().will_wake(waker);
         if self.blocks.front().is_some_and(is_other) {
-            self.armed = self.first;
+            self.armed = 0;
             self.blocks.clear();
         }
-        while self.armed < self.end() {
-            let slot = self.armed - self.first;
+        while self.armed < self.slots.len() {
+            let slot = self.armed;
             self.take_finished(slot);
             // What has ended needs no block.
             if matches!(self.slots[slot], Slot::Running(..)) {
@@ -141,6 +187,9 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
                 self.poll_slot(slot, FallibleTask::poll_end);
             }
             self.armed += 1;
+            if self.armed % CHILDREN == 0 {
+                self.forget_if_gone(slot / CHILDREN);
+            }
         }
     }
 
@@ -175,7 +224,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     pub(super) fn settle(&mut self, slot: usize, end: End<T>) {
         self.wake();
         self.running -= 1;
-        let kept = self.owner.ended(self.first + slot, end);
+        let kept = self.owner.ended(self.number(slot), end);
         self.slots[slot] = kept.map_or(Slot::Gone, Slot::Done);
     }
 
@@ -184,20 +233,42 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         self.poll_slot(slot, FallibleTask::begin_cancel)
     }
 
-    /// Forgets whole blocks in front whose tasks are gone. So a list to which its owner adds tasks without end stays small.
-    pub(super) fn forget_gone(&mut self) {
-        while self.slots.len() >= CHILDREN && self.slots.iter().take(CHILDREN).all(Slot::is_gone) {
-            self.slots.drain(..CHILDREN);
-            self.blocks.pop_front();
+    /// Forgets a whole block if all its tasks are gone. So a list to which its owner adds tasks without end stays small, whatever
+    /// other tasks go on. True if it did: the blocks behind it move up by one.
+    pub(super) fn forget_if_gone(&mut self, block: usize) -> bool {
+        let (begin, end) = (block * CHILDREN, (block + 1) * CHILDREN);
+        if self.slots.len() < end || !self.slots.range(begin..end).all(Slot::is_gone) {
+            return false;
+        }
+        if block > 0 && self.starts.is_empty() {
+            self.starts
+                .extend((self.first..self.next).step_by(CHILDREN));
+        }
+        if self.starts.remove(block).is_some() {
+            self.first = self.starts.front().copied().unwrap_or(self.next);
+        } else {
             self.first += CHILDREN;
-            self.armed = self.armed.max(self.first);
+        }
+        self.slots.drain(begin..end);
+        self.blocks.remove(block);
+        if self.armed > begin {
+            self.armed = begin.max(self.armed.saturating_sub(CHILDREN));
+        }
+        true
+    }
+
+    /// Forgets all blocks whose tasks are gone: some have ended beside a poll.
+    pub(super) fn forget_gone(&mut self) {
+        for block in (0..self.slots.len() / CHILDREN).rev() {
+            self.forget_if_gone(block);
         }
     }
 
     /// Takes all slots out. Numbers go on with `first`.
     pub(super) fn clear(&mut self, first: usize) -> VecDeque<Slot<T, D>> {
-        self.first = first;
-        self.armed = first;
+        (self.first, self.next) = (first, first);
+        self.starts.clear();
+        self.armed = 0;
         self.running = 0;
         self.blocks.clear();
         core::mem::take(&mut self.slots)
