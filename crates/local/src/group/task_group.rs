@@ -422,7 +422,6 @@ impl<S, T, E> TaskGroup<S, T, E> {
     fn take(&mut self, number: usize) -> Option<(usize, T)> {
         let value = self.tasks.slots[number - self.tasks.first].take_value()?;
         self.tasks.forget_gone();
-        self.tasks.owner.passed = self.tasks.owner.passed.max(self.tasks.first);
         Some((number, value))
     }
 
@@ -432,7 +431,6 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// With the panic of a child, or if the executor has dropped one.
     fn finish(&mut self) -> Result<Vec<T>, E> {
         debug_assert_eq!(self.tasks.running, 0);
-        self.queued = 0;
         let mut slots = self.tasks.clear(0);
         let Some(failure) = core::mem::replace(&mut self.tasks.owner, Seen::NOTHING).failure else {
             let mut values = Vec::with_capacity(slots.len());
