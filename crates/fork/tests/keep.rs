@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use terrace_executor::Builder;
 use terrace_fork::{Scope, scope};
-use terrace_testing::{on_own_thread, on_stack_of};
+use terrace_testing::{CountingAllocator, allocations, freed, on_own_thread, on_stack_of};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A kept value as crates that build on this one keep it: it refers to the scope and to values kept before.
 struct Facade<'scope, 'env> {
@@ -61,11 +64,15 @@ fn many_kept_values_are_freed_on_a_small_stack() {
     on_own_thread(|| {
         let executor = Builder::new().workers(0).build();
         let body = move || {
+            let before = (allocations(), freed());
             scope(&executor, |scope| {
                 for n in 0..400_000_usize {
                     assert_eq!(*scope.keep(n), n);
                 }
             });
+            let (allocated, freed) = (allocations() - before.0, freed() - before.1);
+            assert!(allocated >= 399_999, "the first needs no box");
+            assert!(allocated - freed < 100, "the executor keeps a few");
         };
         on_stack_of(64 << 10, body);
     });

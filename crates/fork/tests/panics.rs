@@ -4,6 +4,7 @@
 mod pools;
 
 use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,7 +12,7 @@ use std::thread;
 use pools::with_each;
 use terrace_executor::Builder;
 use terrace_fork::scope;
-use terrace_testing::{Yields, on_own_thread, text_of, watchdog};
+use terrace_testing::{Drops, Yields, on_own_thread, text_of, watchdog};
 
 #[test]
 fn of_several_panics_the_first_in_spawn_order_comes_through() {
@@ -102,6 +103,33 @@ fn a_panic_stays_in_its_scope() {
     });
 }
 
+/// Both children panic in any case, and so does the body in one.
+#[test]
+fn payloads_that_do_not_come_through_are_dropped() {
+    for body_panics in [false, true] {
+        on_own_thread(move || {
+            let executor = Builder::new().workers(2).build();
+            let (drops, barrier) = (Drops::new(), Barrier::new(3));
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                scope(&executor, |s| {
+                    for _ in 0..2 {
+                        s.spawn(async {
+                            barrier.wait();
+                            panic_any(drops.value());
+                        });
+                    }
+                    barrier.wait();
+                    assert!(!body_panics, "body");
+                });
+            }));
+            let payload = ended.unwrap_err();
+            assert_eq!(payload.is::<&str>(), body_panics);
+            drop(payload);
+            assert_eq!(drops.count(), 2);
+        });
+    }
+}
+
 /// The destructors of values that a failed scope drops must not meet its panic: that would end the
 /// process.
 #[test]
@@ -124,13 +152,13 @@ fn payloads_and_results_with_panicking_destructors() {
         let message = text_of(|| {
             scope(executor, |s| {
                 s.spawn(async { panic!("first") });
-                s.spawn(async { std::panic::panic_any(Bomb) });
+                s.spawn(async { panic_any(Bomb) });
             });
         });
         assert_eq!(message, "first");
         let message = text_of(|| {
             scope(executor, |s| {
-                s.spawn(async { std::panic::panic_any(Bomb) });
+                s.spawn(async { panic_any(Bomb) });
                 if executor.workers() > 0 {
                     thread::yield_now();
                 }

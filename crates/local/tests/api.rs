@@ -147,6 +147,17 @@ fn a_task_without_an_output_says_what_happened() {
     late.detach();
 }
 
+#[test]
+fn an_executor_is_seen_on_its_own_thread_alone() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let core = executor.core().clone();
+    let elsewhere = std::thread::spawn(|| drop(LocalExecutor::view(core)));
+    assert!(elsewhere.join().is_err());
+    executor.spawn(async {}).detach();
+    assert!(LocalExecutor::view(executor.core().clone()).try_tick());
+}
+
 /// Set in the process that `exit_in_a_task` starts.
 const CHILD: &str = "TERRACE_TEST_EXITS";
 

@@ -2,8 +2,11 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::Poll;
 use std::thread;
 
 use futures_lite::future::{block_on, yield_now};
@@ -125,4 +128,36 @@ fn there_is_one_handler() {
     executor.set_panic_handler(drop);
     let second = AssertUnwindSafe(|| executor.set_panic_handler(drop));
     assert!(catch_unwind(second).is_err());
+}
+
+#[test]
+fn a_panic_of_the_destructor_behind_one_of_the_poll_reaches_the_handler() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let panics = handled(&executor);
+    let held = Bomb("destructor");
+    let task = executor.spawn(poll_fn(move |_| -> Poll<()> {
+        let _held = &held;
+        panic_any("poll")
+    }));
+    executor.run_until_stalled();
+    assert_eq!(received(&panics), ["destructor"]);
+    let end = catch_unwind(AssertUnwindSafe(|| block_on(task)));
+    assert_eq!(end.unwrap_err().downcast_ref(), Some(&"poll"));
+}
+
+#[test]
+fn outcomes_that_were_taken_keep_no_handler() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let (token, held) = (Arc::new(()), Arc::new(()));
+    let kept = Arc::clone(&token);
+    executor.set_panic_handler(move |_| drop(Arc::clone(&kept)));
+    let mut value = executor.spawn(async move { held });
+    let failed = executor.spawn(async { panic!("of the test") });
+    executor.run_until_stalled();
+    assert!(value.try_take().is_some());
+    assert!(catch_unwind(AssertUnwindSafe(|| block_on(failed))).is_err());
+    drop(executor);
+    assert_eq!(Arc::strong_count(&token), 1);
 }

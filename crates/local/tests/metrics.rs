@@ -1,7 +1,8 @@
 //! `LocalExecutor::metrics`: each number after each way in which a task can begin and end.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
 use std::thread;
 
 use futures_lite::future::{block_on, poll_once, yield_now};
@@ -116,4 +117,34 @@ fn the_numbers_agree_with_the_programs_own() {
             }
         }
     }
+}
+
+/// The future is dropped on the thread that spawned it, and the owner's thread counts no end.
+#[test]
+fn a_spawn_of_another_thread_after_the_close_is_not_counted() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let spawner = executor.spawner();
+    assert!(executor.core().close());
+    let task = thread::spawn(move || spawner.spawn(async {}))
+        .join()
+        .unwrap();
+    assert!(task.is_finished());
+    assert_eq!(executor.metrics(), LocalMetrics::default());
+    assert!(executor.is_empty());
+}
+
+/// Another thread wakes a task in its last poll. What that leaves in the inbox needs no turn.
+#[test]
+fn a_wake_in_the_last_poll_leaves_nothing_queued() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let woken = poll_fn(|context| {
+        let waker = context.waker().clone();
+        thread::spawn(move || waker.wake()).join().unwrap();
+        Poll::Ready(())
+    });
+    executor.spawn(woken).detach();
+    assert!(executor.try_tick());
+    assert!(!executor.has_queued());
 }

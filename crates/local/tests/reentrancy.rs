@@ -145,6 +145,23 @@ fn a_drivers_waker_drops_driver_and_executor() {
     );
 }
 
+/// The hook that tells what a tick has left drops the executor's last handle. The rest of the tick must find its core in place.
+#[test]
+fn a_hook_behind_a_tick_drops_the_executor() {
+    let _watchdog = watchdog();
+    let executor: Shared = Rc::default();
+    executor.set_on_ready(|| drop(TO_DROP.with(RefCell::take)));
+    let (first, second) = (executor.spawn(async {}), executor.spawn(async {}));
+    let core = executor.core().clone();
+    TO_DROP.with(|to_drop| to_drop.borrow_mut().push(Box::new(executor)));
+    assert!(core.try_tick());
+    assert!(first.is_finished());
+    assert!(
+        !second.is_finished(),
+        "leaked: the drop came in the middle of a tick"
+    );
+}
+
 /// The owner's thread ends with an executor among its thread-locals; handles and wakers live on.
 #[test]
 fn an_executor_ends_with_its_thread() {

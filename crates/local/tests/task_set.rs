@@ -10,7 +10,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Waker};
 
 use futures_lite::future::block_on;
-use terrace_local::{LocalExecutor, Task, TaskError, TaskId, TaskName, TaskSet, abortable, named};
+use terrace_local::{
+    AbortHandle, LocalExecutor, Task, TaskError, TaskId, TaskName, TaskSet, abortable, named,
+};
 use terrace_testing::{Drops, OnDrop, Random, WakerSlot, Wakes, Yields, text, watchdog};
 
 type Set<'e, T> = TaskSet<&'e LocalExecutor<'static>, T>;
@@ -37,6 +39,28 @@ fn results_come_as_tasks_end() {
     }
     assert_eq!(order, [(3, 0), (1, 3), (2, 6), (0, 9)]);
     assert!(set.is_empty() && executor.is_empty());
+}
+
+#[test]
+fn all_results_come_in_the_order_of_the_spawns() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut set: Set<'_, u32> = TaskSet::new(&executor);
+    for rounds in [9, 3, 6, 0] {
+        set.spawn(async move {
+            Yields(rounds).await;
+            rounds
+        });
+    }
+    let mut all = pin!(set.join_all());
+    let context = &mut Context::from_waker(Waker::noop());
+    let all = loop {
+        if let Poll::Ready(all) = all.as_mut().poll(context) {
+            break all;
+        }
+        executor.try_tick();
+    };
+    assert_eq!(all.unwrap(), [9, 3, 6, 0]);
 }
 
 #[test]
@@ -299,6 +323,24 @@ fn an_abort_reaches_a_future_in_each_state() {
     executor.run_until_stalled();
     handle.abort();
     assert_eq!(task.try_take(), Some(Some(5)));
+}
+
+#[test]
+fn a_future_that_is_aborted_in_its_own_poll_is_dropped_there() {
+    let _watchdog = watchdog();
+    let (drops, (send, handles)) = (Drops::new(), channel());
+    let kept = drops.value();
+    let (future, handle) = abortable(async move {
+        let _kept = kept;
+        let handle: AbortHandle = handles.recv().unwrap();
+        handle.abort();
+        pending::<()>().await;
+    });
+    send.send(handle).unwrap();
+    let mut future = pin!(future);
+    let context = &mut Context::from_waker(Waker::noop());
+    assert_eq!(future.as_mut().poll(context), Poll::Ready(None));
+    assert_eq!(drops.count(), 1);
 }
 
 #[test]

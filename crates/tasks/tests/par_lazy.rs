@@ -147,6 +147,34 @@ fn a_panic_in_any_piece_comes_out() {
     }
 }
 
+/// The kind is new, so its items are shared. The thread that holds a piece while the other one panics takes no further piece.
+#[test]
+fn a_panic_ends_the_work_of_the_others() {
+    const ITEMS: usize = 1_000;
+    let _watchdog = watchdog();
+    let (calls, panicked) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let pool = pool(1);
+    let panics = AssertUnwindSafe(|| {
+        pool.par(0..ITEMS)
+            .for_each(|_| match calls.fetch_add(1, Relaxed) {
+                0 => {
+                    while !panicked.load(Relaxed) {
+                        thread::yield_now();
+                    }
+                    // The unwinding goes on behind the destructor that has said so.
+                    thread::sleep(Duration::from_millis(50));
+                }
+                1 => {
+                    let _says = OnDrop(|| panicked.store(true, Relaxed));
+                    panic!("an item");
+                }
+                _ => {}
+            });
+    });
+    assert!(catch_unwind(panics).is_err());
+    assert!(calls.into_inner() <= ITEMS / 2);
+}
+
 /// A panic among items that own something drops each of them once.
 #[test]
 fn a_panic_leaks_no_item() {

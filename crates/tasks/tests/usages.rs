@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Mutex;
+use std::sync::mpsc::channel;
 use std::task::Poll;
 
 use terrace_tasks::{
@@ -48,11 +49,31 @@ fn pools_are_made_once_and_ticking_runs_what_no_other_thread_can() {
             pool.spawn_local(async move { ran.set(ran.get() + 1) })
                 .detach();
         }
-        let shared = io.spawn(async { 4 });
+        let shared = [(); 5].map(|()| io.spawn(async { 4 }));
         tick();
         assert_eq!(ran.get(), 3);
-        assert!(shared.is_finished());
-        assert_eq!(block_on(shared), 4);
+        assert!(shared.iter().all(|task| task.is_finished()));
+        for task in shared {
+            assert_eq!(block_on(task), 4);
+        }
+
+        // What a thread of its pool can run is left to that thread.
+        if cfg!(feature = "multi_threaded") {
+            let pool = AsyncComputeTaskPool::get();
+            let (release, blocked) = channel::<()>();
+            let (started, starts) = channel();
+            let blocks = pool.spawn(async move {
+                started.send(()).unwrap();
+                let _released = blocked.recv();
+            });
+            starts.recv().unwrap();
+            let queued = pool.spawn(async {});
+            tick();
+            assert!(!queued.is_finished());
+            drop(release);
+            block_on(queued);
+            block_on(blocks);
+        }
 
         // A task that can always go on takes its share, not all the time.
         let polls = Rc::new(Cell::new(0));

@@ -6,6 +6,8 @@ use std::cell::Cell;
 terrace_sync::native_thread_local! {
     /// Allocations of the current thread: the test harness's own threads allocate when they like.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Of these, and of other threads', what the current thread has freed.
+    static FREED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// How often the current thread has allocated, if [`CountingAllocator`] is the program's allocator.
@@ -14,17 +16,23 @@ pub fn allocations() -> usize {
     ALLOCATIONS.with(Cell::get)
 }
 
-/// The system's allocator, which counts for [`allocations`].
+/// How often the current thread has freed an allocation, if [`CountingAllocator`] is the program's allocator.
+#[must_use]
+pub fn freed() -> usize {
+    FREED.with(Cell::get)
+}
+
+/// The system's allocator, which counts for [`allocations`] and [`freed`].
 ///
 /// ```
-/// use terrace_testing::{CountingAllocator, allocations};
+/// use terrace_testing::{CountingAllocator, allocations, freed};
 ///
 /// #[global_allocator]
 /// static ALLOCATOR: CountingAllocator = CountingAllocator;
 ///
-/// let before = allocations();
+/// let before = (allocations(), freed());
 /// drop(Box::new(1));
-/// assert_eq!(allocations() - before, 1);
+/// assert_eq!((allocations() - before.0, freed() - before.1), (1, 1));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CountingAllocator;
@@ -39,6 +47,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        FREED.with(|count| count.set(count.get() + 1));
         // SAFETY: the pointer comes from `alloc` above, and so from the system's allocator, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }

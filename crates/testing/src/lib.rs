@@ -15,7 +15,7 @@ mod values;
 mod wakers;
 pub mod watchdog;
 
-pub use alloc::{CountingAllocator, allocations};
+pub use alloc::{CountingAllocator, allocations, freed};
 pub use futures::{Polled, Signal, WakerSlot, Yields, completed_elsewhere, poll_once, signal};
 pub use panics::{payload_of, text, text_of};
 #[cfg(target_os = "linux")]

@@ -3,9 +3,11 @@
 use std::cell::Cell;
 use std::future::{Future, pending};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, OnceLock};
 use std::task::{Context, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 
 use terrace_executor::{Builder, Shutdown, StaticExecutor, block_on};
 use terrace_testing::in_own_process;
@@ -186,5 +188,29 @@ fn in_a_waker_behind_the_stop_hook() {
                 "no wake came that late"
             );
         }
+    });
+}
+
+#[test]
+fn a_call_that_gives_up_counts_the_threads_beside_its_own() {
+    let name = "inside::a_call_that_gives_up_counts_the_threads_beside_its_own";
+    in_own_process(name, || {
+        let executor = start(Builder::new().workers(2));
+        let (release, blocked) = channel::<()>();
+        let (started, starts) = channel();
+        let blocks = executor.spawn(async move {
+            started.send(()).unwrap();
+            let _released = blocked.recv();
+        });
+        starts.recv().unwrap();
+        let limit = Some(Duration::from_millis(1));
+        let shuts = executor.spawn(async move {
+            let end = executor.shutdown(Shutdown::DropQueued, limit);
+            end.unwrap_err().threads()
+        });
+        assert_eq!(block_on(shuts), 1);
+        drop(release);
+        block_on(blocks);
+        goes_on(executor);
     });
 }

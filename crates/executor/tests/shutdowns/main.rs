@@ -5,7 +5,7 @@ mod inside;
 mod taken_back;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -283,6 +283,31 @@ fn what_others_wait_for_is_run() {
                 assert_eq!(block_on(waits), 1);
                 goes_on(executor);
             }
+        }
+    });
+}
+
+/// It joins its threads, so the destructors of their thread-locals have run.
+#[test]
+fn nothing_of_its_threads_is_left_behind_it() {
+    static HAVE_RUN: AtomicBool = AtomicBool::new(false);
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(50));
+            HAVE_RUN.store(true, Ordering::Relaxed);
+        }
+    }
+    thread_local! {
+        static SLOW: Slow = const { Slow };
+    }
+    in_own_process("nothing_of_its_threads_is_left_behind_it", || {
+        for how in BOTH {
+            HAVE_RUN.store(false, Ordering::Relaxed);
+            let executor = start(Builder::new().workers(1));
+            block_on(executor.spawn(async { SLOW.with(|_| ()) }));
+            executor.shutdown(how, None).unwrap();
+            assert!(HAVE_RUN.load(Ordering::Relaxed), "{how:?}");
         }
     });
 }

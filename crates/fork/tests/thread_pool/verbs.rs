@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use terrace_fork::{MemberScope, ThreadPool, Worker, Yield, here};
-use terrace_testing::{Yields, text, watchdog};
+use terrace_testing::{Drops, Yields, text, watchdog};
 
 /// Each size, on a new pool.
 fn pools(test: impl Fn(&ThreadPool, usize)) {
@@ -304,4 +304,15 @@ fn panics_of_closures_reach_the_handler() {
         let expected = ["a closure", "a pinned closure"];
         assert_eq!(*said.lock().unwrap(), expected[..wanted]);
     });
+}
+
+#[test]
+fn a_payload_without_a_handler_is_dropped_and_a_handlers_own_panic_stays() {
+    let _watchdog = watchdog();
+    let (pool, drops) = (ThreadPool::new(), Drops::new());
+    pool.handle_panic(Box::new(drops.value()));
+    assert_eq!(drops.count(), 1);
+    pool.set_panic_handler(|payload| std::panic::resume_unwind(payload));
+    pool.handle_panic(Box::new(drops.value()));
+    assert_eq!(drops.count(), 2);
 }

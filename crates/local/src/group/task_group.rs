@@ -428,7 +428,6 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// With the panic of a child, or if the executor has dropped one.
     fn finish(&mut self) -> Result<Vec<T>, E> {
         debug_assert_eq!(self.tasks.running, 0);
-        self.queued = 0;
         let mut slots = self.tasks.clear(0);
         let Some(failure) = core::mem::replace(&mut self.tasks.owner, Seen::NOTHING).failure else {
             let mut values = Vec::with_capacity(slots.len());

@@ -8,7 +8,6 @@ use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll};
 
-use super::block::CHILDREN;
 use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
 use crate::task::either::End;
@@ -350,7 +349,7 @@ impl<S, T> TaskSet<S, T> {
 
     /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
     fn clear(&mut self) {
-        let next = self.tasks.end().next_multiple_of(CHILDREN);
+        let next = self.tasks.end();
         for task in self.tasks.clear(next) {
             contain(|| drop(task));
         }

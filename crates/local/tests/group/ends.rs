@@ -325,5 +325,11 @@ fn destructors_that_panic() {
     }
     drop(group);
     assert_eq!(count.get(), 6);
+    let error = bomb();
+    let mut group = TaskGroup::<_, Bomb, Bomb>::new(&executor);
+    group.spawn_eager(async move { Err(error) });
+    assert!(!group.is_empty(), "nobody has the error yet");
+    drop(group);
+    assert_eq!(count.get(), 7);
     assert!(executor.is_empty());
 }
