@@ -8,6 +8,7 @@ use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll};
 
+use super::block::CHILDREN;
 use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
 use crate::task::either::End;
