@@ -15,9 +15,9 @@ use super::head::Head;
 pub(super) const CAPACITY: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
     4
 } else {
-    128
+    512
 };
-#[expect(clippy::cast_possible_truncation, reason = "128 at most")]
+#[expect(clippy::cast_possible_truncation, reason = "512 at most")]
 pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
 const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2);
 
@@ -69,7 +69,7 @@ impl<T> UnwindSafe for Ring<T> {}
 impl<T> RefUnwindSafe for Ring<T> {}
 
 impl<T> Ring<T> {
-    /// The number of items a ring holds: 128, or 4 under a model checker.
+    /// The number of items a ring holds: 512, or 4 under a model checker.
     pub const CAPACITY: usize = CAPACITY;
 
     /// An empty ring. Allocates nothing.
