@@ -193,6 +193,36 @@ fn a_notified_waiter_of_a_scope_blocks() {
     });
 }
 
+/// A worker of another pool waits beside a pool without workers. It is told of a task before it sleeps, a thread takes that task away, and
+/// another task comes.
+///
+/// Fails under `executor-told-sleeps`: the worker's waker had no effect while it was awake, and it listens no more.
+#[test]
+fn a_worker_is_told_before_it_sleeps() {
+    explore(|| {
+        let (other, workerless, ran) = (pool(1), pool(0), Arc::new(Latch::default()));
+        let done = Gate::new();
+        let pass = done.pass();
+        let waits = other.spawn(async move { block_on(pass) });
+        let ticks = {
+            let workerless = Arc::clone(&workerless);
+            thread::spawn(move || {
+                pause();
+                workerless.try_tick()
+            })
+        };
+        pause();
+        let first = workerless.spawn(async {});
+        pause();
+        let second = task_runs(&workerless, &ran);
+        done.open();
+        let _ran = ticks.join().expect("ends");
+        block_on(waits);
+        block_on(first);
+        block_on(second);
+    });
+}
+
 /// Two threads wait beside a pool without workers, and tasks come one by one. A thread is notified before it sleeps, and the other thread
 /// takes the task.
 #[test]

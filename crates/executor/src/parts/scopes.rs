@@ -259,8 +259,8 @@ impl<P> Scopes<P> {
 
     /// Threads busy with this pool's scopes or tasks; a hint. A worker that has announced its sleep is none of them.
     pub(crate) fn busy(&self, crew: Crew<'_>) -> usize {
-        // Ordering: Relaxed, a hint.
-        crew.idle.awake() + self.drivers.get()
+        // A thread whose scope sleeps, and that runs a scope of another sleeper on top of it, is counted out twice for that time.
+        crew.idle.awake().wrapping_add(self.drivers.get())
     }
 
     /// Whether a scope is open that a sentinel has to watch. Of the busy threads, `own` are the caller.

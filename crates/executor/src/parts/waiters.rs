@@ -179,6 +179,12 @@ impl Listener<'_> {
         left.is_some()
     }
 
+    /// Whether it was told. The listener may have been awake then, and its waker without effect.
+    pub(crate) fn is_told(&self) -> bool {
+        let list = self.event.list.lock();
+        !list.listening.iter().any(|entry| entry.0 == self.number)
+    }
+
     /// Ends it. Whether it was told: no notification comes between the answer and the end.
     pub(crate) fn discard(self) -> bool {
         !self.leave()

@@ -311,7 +311,7 @@ impl Claimed {
         // The job is no turn of a runner's loop.
         frames::begin_no_turn();
         let seat = seat_in(pool);
-        // SAFETY: `of_pool` returns a seat of this thread, which the thread gives back further out on this stack.
+        // SAFETY: `seat_in` returns a seat of this thread, which the thread gives back further out on this stack.
         let worker = unsafe { Worker::in_seat(seat) };
         match worker.seat() {
             Some(seat) => {

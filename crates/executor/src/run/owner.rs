@@ -167,7 +167,7 @@ impl HostedWorker {
     ///
     /// A thread may run one such worker after another. Tasks that are pinned to the thread (`terrace-thread`) are dropped when the worker
     /// begins, and when it ends. What woke the thread before wakes the worker. A hook of `terrace_thread::set_notify` that the thread has
-    /// is called as before.
+    /// is called as before, also if it had it as a worker: a start hook that sets one does so in the thread's first place alone.
     ///
     /// A destructor of a thread-local may call it. If the thread has dropped its part of `terrace-thread` by then, tasks that are pinned to
     /// it are cancelled at once, as after its end.

@@ -33,13 +33,16 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
 }
 
 /// Waits for a notification; false if the deadline came first. A thread without a deadline waits as in `block_on`: other threads may wait
-/// for tasks that only this one runs.
-fn wait_for(pool: &Shared, future: impl Future<Output = ()>, deadline: Option<Instant>) -> bool {
+/// for tasks that only this one runs. `drives`: whether polls of the future run tasks, of which there are some.
+fn wait_for(
+    future: impl Future<Output = ()>,
+    deadline: Option<Instant>,
+    drives: impl Fn() -> bool,
+) -> bool {
     if deadline.is_none() {
         block_on(future);
         return true;
     }
-    let drives = || pool.workers() == 0 && bystander_sight(pool, Looking::Awake) != Sight::Nothing;
     block(future, deadline, drives)
 }
 
@@ -74,9 +77,10 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
         let next = waiter.looks_at(deadline);
         let notified = !is_over()
             && if pool.workers() > 0 {
-                wait_for(pool, listener, next)
+                wait_for(listener, next, || false)
             } else {
-                wait_for(pool, driver::run(pool, listener), next)
+                let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
+                wait_for(driver::run(pool, listener), next, left)
             };
         if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
             let tasks = pool.seats.active();
@@ -111,7 +115,7 @@ pub(crate) fn shutdown(
         if caller.is_alone() {
             break;
         }
-        if !wait_for(pool, listener, deadline) && !caller.is_alone() {
+        if !wait_for(listener, deadline, || false) && !caller.is_alone() {
             let own = usize::from(runner::is_worker_of(&raw const **pool));
             let ending = ending(pool, &pool.threads.list.lock()).count();
             let threads = ending.saturating_sub(own);

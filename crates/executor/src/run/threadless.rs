@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex, heavy};
+use terrace_sync::{Arc, Mutex, heavy, weakened};
 use terrace_thread::Notify;
 use terrace_thread::internal::thread_waker;
 
@@ -191,6 +191,16 @@ impl<'a> ThreadlessPools<'a> {
         }
     }
 
+    /// Serves what so many pools have told the thread: looks at one of them, unless it `is_busy`, and leaves the others to other threads.
+    pub(crate) fn serve(&self, notified: usize, is_busy: bool) {
+        if is_busy || notified > 1 {
+            self.pass_on();
+        }
+        if !is_busy {
+            self.run_one();
+        }
+    }
+
     /// A notified thread that has something else to do first calls this. It wakes another thread, if there is work for
     /// one.
     #[cold]
@@ -225,18 +235,22 @@ impl<'a> Listening<'a> {
         Self { pools, listeners }
     }
 
-    /// Whether any of the pools has something to run, or there may be another pool.
+    /// Whether any of the pools has something to run or has told the thread so, or there may be another pool. Another thread may have taken
+    /// what the thread was told of. It does not sleep all the same: the next notification goes to another listener, or to none.
     pub(crate) fn has_work(&self) -> bool {
-        self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
+        let told = |(_, listener): &(_, Listener<'_>)| listener.is_told();
+        (self.listeners.iter().any(told) && !weakened!("executor-told-sleeps"))
+            || self.pools.is_stale()
+            || self.pools.pools().any(|pool| has_work(pool))
     }
 
-    /// Ends the sleep. Whether a pool notified the thread in it, which then looks at the pools, or [passes on](ThreadlessPools::pass_on).
+    /// Ends the sleep. How many pools notified the thread in it: it [serves](ThreadlessPools::serve) them.
     #[must_use = "a notification has to be served or passed on"]
-    pub(crate) fn end(self) -> bool {
-        let mut notified = false;
+    pub(crate) fn end(self) -> usize {
+        let mut notified = 0;
         for (pool, listener) in self.listeners {
             if listener.discard() {
-                notified = true;
+                notified += 1;
                 if pool.holders.is_closing() && !frames::is_in(pool) {
                     // A thread that waits inside of a poll of the pool may have to run the task. This one listens no more.
                     pool.notify_waiters(1);

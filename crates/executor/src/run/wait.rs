@@ -151,12 +151,8 @@ pub(crate) fn wait<W: WaitFor>(own: &mut W, drives: Drives<'_>) {
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.
-        if notified && !weakened!("executor-notification-kept") {
-            if anything(own, &local) {
-                threadless.pass_on();
-            } else {
-                threadless.run_one();
-            }
+        if notified > 0 && !weakened!("executor-notification-kept") {
+            threadless.serve(notified, anything(own, &local));
         }
         drop(lent);
     }
@@ -186,9 +182,9 @@ fn wait_in_park(
     }
     let notified = listening.end();
     own.end_sleep();
-    if others || notified {
+    if others || notified > 0 {
         leave_park();
-        threadless.run_one();
+        threadless.serve(notified, false);
     }
 }
 
@@ -219,7 +215,7 @@ fn sleep_off_workers(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> bool {
+) -> usize {
     // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
@@ -243,7 +239,7 @@ fn sleep_on_worker(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> bool {
+) -> usize {
     let pool = worker.pool;
     worker.waits();
     // The program may wait beside its worker's future, between two polls.

@@ -45,7 +45,7 @@ pub(super) trait Owner<T, D> {
 pub(super) struct Tasks<T, D, O> {
     pub(super) owner: O,
     pub(super) slots: VecDeque<Slot<T, D>>,
-    /// The number of the first slot. A multiple of `CHILDREN`.
+    /// The number of the first slot.
     first: usize,
     /// The number of the next task.
     next: usize,
