@@ -7,6 +7,8 @@ mod blocking;
 #[cfg(not(terrace_loom))]
 mod builder;
 #[cfg(not(terrace_loom))]
+mod dump;
+#[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
@@ -50,11 +52,11 @@ pub use crate::pool::look::dump_on_signal;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     builder::Builder,
+    dump::Dump,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
     member::broadcast::Broadcast,
     member::raw::RawJob,
-    member::spawn::{Yield, yield_local, yield_now},
     member::spawnable::{Half, Spawnable, SpawnableLocal},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
@@ -64,7 +66,8 @@ pub use crate::{
     pool::look::dump_all,
     run::block_on::block_on,
     run::owner::HostedWorker,
-    shutdown::{Dump, Shutdown, StillRunning},
+    run::yields::{Yield, yield_local, yield_now},
+    shutdown::{Shutdown, StillRunning},
     spawner::Spawner,
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},

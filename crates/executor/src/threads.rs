@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use terrace_thread::ThreadSpawner;
 
+use crate::dump::Dump;
 use crate::executor::Executor;
 use crate::member::broadcast::{self, Broadcast};
 use crate::member::spawn;
@@ -13,7 +14,6 @@ use crate::member::spawnable::Half;
 use crate::metrics::Metrics;
 use crate::pool::fork::Worker;
 use crate::run::{fork, shutdown, stand_in, start};
-use crate::shutdown::Dump;
 use crate::shutdown::{Shutdown, StillRunning};
 
 impl Executor<'static> {

@@ -13,9 +13,9 @@ use terrace_trace::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 
 use super::runner;
 use super::shared::Shared;
+use crate::dump::Dump;
 use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
-use crate::shutdown::Dump;
 
 terrace_sync::global! {
     /// All pools of the process.
