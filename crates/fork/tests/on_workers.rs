@@ -1,13 +1,14 @@
 //! Scopes opened by workers of their own pool: the rule of last resort, stacks, and the pool's end.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::Builder;
-use terrace_fork::scope;
+use terrace_executor::{Builder, block_on};
+use terrace_fork::{Scope, scope};
 use terrace_testing::{Yields, sole, watchdog};
+use terrace_thread::ThreadSpawner;
 
 /// Every worker of the pool waits in a nested scope for a task of the same pool: the rule of last
 /// resort.
@@ -77,5 +78,43 @@ fn a_pool_whose_workers_opened_scopes_is_freed() {
     // The watch may be looking at the pool. If the pool stays, the watchdog ends the test.
     while Arc::strong_count(&freed) > 1 {
         thread::yield_now();
+    }
+}
+
+/// A child on worker 0, and behind it another one, and so on until `stop`.
+fn children_until<'scope>(s: &'scope Scope<'scope, '_>, stop: &'scope AtomicBool) {
+    s.spawn_on(0, async move {
+        if !stop.load(Ordering::Relaxed) {
+            children_until(s, stop);
+        }
+    });
+}
+
+/// Each side goes on until the other one has run. If one always went first, the watchdog would end the test.
+#[test]
+fn children_of_one_worker_and_tasks_pinned_to_it_take_turns() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let worker = block_on(executor.spawn(async { ThreadSpawner::current() }));
+    for _ in 0..20 {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stops = Arc::clone(&stop);
+        scope(&executor, |s| {
+            children_until(s, &stop);
+            let task = worker.spawn(async move { stops.store(true, Ordering::Relaxed) });
+            task.detach();
+        });
+
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let task = worker.spawn(async move {
+            while !stopped.load(Ordering::Relaxed) {
+                Yields(1).await;
+            }
+        });
+        scope(&executor, |s| {
+            s.spawn_on(0, async { stop.store(true, Ordering::Relaxed) });
+        });
+        block_on(task);
     }
 }
