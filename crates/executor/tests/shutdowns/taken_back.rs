@@ -8,11 +8,12 @@ use std::time::Duration;
 use terrace_executor::{Builder, Shutdown, block_on};
 use terrace_testing::watchdog;
 
-/// The shutdown waits for a worker in a task. That worker is then asked to stay, and another one starts.
+/// The shutdown waits for a worker in a task. That worker is then asked to stay, alone or with another one that starts.
 #[test]
 fn workers_that_stay_or_come_later_hold_up_no_shutdown() {
     let _watchdog = watchdog();
-    for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
+    let kinds = [Shutdown::RunQueued, Shutdown::DropQueued];
+    for (how, workers) in kinds.into_iter().flat_map(|how| [(how, 1), (how, 2)]) {
         let executor = Builder::new().workers(1).build();
         let (started, starts) = channel();
         let (go_on, blocks) = channel();
@@ -26,7 +27,7 @@ fn workers_that_stay_or_come_later_hold_up_no_shutdown() {
             while executor.workers() > 0 {
                 thread::yield_now();
             }
-            executor.set_workers(2).unwrap();
+            executor.set_workers(workers).unwrap();
             shutdown.join().unwrap().unwrap();
         });
         go_on.send(()).unwrap();
