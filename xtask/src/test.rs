@@ -64,7 +64,7 @@ fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
         |line| {
             let finished = run_limited(plain.command(&words(line, [])), LIMIT)?;
             finished.passed()?;
-            // The names of the tests: all at once, as the others print meanwhile.
+            // This job prints the names of its tests at its end: the other jobs print meanwhile.
             print!("{}", finished.output);
             Ok("passed".to_owned())
         },

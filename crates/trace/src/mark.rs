@@ -144,8 +144,8 @@ impl Caller {
         Self(inner::here())
     }
 
-    /// What the calling thread spawns until it drops the result was spawned at this line. The thread may meanwhile drop a future that a closed
-    /// executor refuses. If the destructor of that future spawns tasks, the timeline shows this line for them, too. The [type](Self) has an
+    /// Until the calling thread drops the result, each task that it spawns has this line as its spawn site. The thread may meanwhile drop a
+    /// future that a closed executor refuses. If the destructor of that future spawns tasks, the timeline shows this line for them, too. The [type](Self) has an
     /// example.
     #[inline(always)]
     pub fn spawns(self) -> Spawns {

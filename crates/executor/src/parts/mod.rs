@@ -10,8 +10,10 @@ pub(crate) mod hint;
 pub(crate) mod injector;
 #[cfg(feature = "inspect")]
 pub(crate) mod long_polls;
+pub(crate) mod naps;
 pub(crate) mod pacing;
 pub(crate) mod ref_cache;
+pub(crate) mod rotation;
 pub(crate) mod scopes;
 pub(crate) mod seat;
 pub(crate) mod spin;

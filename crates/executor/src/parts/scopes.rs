@@ -13,8 +13,8 @@ use super::beat::Beat;
 use super::hint::Level;
 use super::pacing::{Pacing, ScopeKind};
 use super::spin::{cores, spin};
-use crate::protocol::publish::Sight;
 use crate::protocol::scope::ScopeCore;
+use crate::protocol::sight::Sight;
 use crate::tuned::{BLOCKING_SCOPES, CALL, TOLD_APART};
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not

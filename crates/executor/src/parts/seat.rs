@@ -26,7 +26,7 @@ use terrace_trace::inspect::Since;
 use super::beat::Beat;
 use super::fairness::Seen;
 use super::hint::Flag;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.

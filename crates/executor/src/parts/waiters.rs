@@ -19,8 +19,8 @@ use crate::tuned::PERIOD;
 
 #[cfg(terrace_shuttle)]
 pub(crate) use self::Event as Ends;
-/// Who waits for the end of a thread, or of all tasks. `event-listener` calls wakers under a lock of `std`, at which the checker of schedules
-/// would block the one thread that it has. So a model gets [`Event`].
+/// Threads wait by it for the end of a thread, or of all tasks. A notifier of `event-listener` calls wakers under a lock of `std`. There the
+/// checker of schedules would block its one thread, so a model gets [`Event`].
 #[cfg(not(terrace_shuttle))]
 pub(crate) use event_listener::Event as Ends;
 

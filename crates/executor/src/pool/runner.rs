@@ -21,9 +21,9 @@ use crate::parts::fairness::Fairness;
 use crate::parts::forks::ForkSeat;
 use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
+use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
 use crate::parts::spin::Awake;
-use crate::parts::spin::Rotation;
 use crate::parts::threads::Kind;
 use crate::protocol::publish::DeferredPublish;
 

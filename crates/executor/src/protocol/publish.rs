@@ -1,5 +1,4 @@
-//! What a thread that has made an item visible owes the sleepers, who pays where it does not publish at once, and what a sleeper sees at its
-//! last look ([`Sight`]). Also news for all that wait ([`Broadcast`]).
+//! What a thread that has made an item visible owes the sleepers, and who pays where it does not publish at once.
 //!
 //! | the item is                                  | known by                                              | paid by                                    |
 //! |----------------------------------------------|-------------------------------------------------------|--------------------------------------------|
@@ -11,9 +10,8 @@
 
 use std::cell::Cell;
 
-use terrace_park::Idle;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use terrace_sync::{Mutex, heavy, light, weakened};
+use terrace_sync::{heavy, light, weakened};
 
 use crate::guard::OnDrop;
 
@@ -229,114 +227,5 @@ impl Alarm {
         }
         // A publisher that has raised it since has told the watch anew.
         !look() || !self.raise()
-    }
-}
-
-/// What lies in a place, ordered by how much it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sight {
-    /// No task.
-    Nothing,
-    /// A task that its runner or waiter is expected to take. A sentinel has to watch it, and takes
-    /// it if it stands still.
-    Covered,
-    /// A task that the looker may take now.
-    Ready,
-}
-
-impl Sight {
-    /// `Covered` if `full`, else `Nothing`.
-    #[inline]
-    #[must_use]
-    pub fn covered_if(full: bool) -> Self {
-        if full { Self::Covered } else { Self::Nothing }
-    }
-
-    /// `Ready` if `full`, else `Nothing`.
-    #[inline]
-    #[must_use]
-    pub fn ready_if(full: bool) -> Self {
-        if full { Self::Ready } else { Self::Nothing }
-    }
-
-    /// Whether it counts as takeable work for the sleeping protocol: covered work does while no sentinel watches. Valid
-    /// after a fence.
-    #[inline]
-    #[must_use]
-    pub fn is_takeable(self, idle: &Idle) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Covered => !idle.has_sentinel() && !weakened!("executor-covered-never-takeable"),
-            Self::Ready => true,
-        }
-    }
-}
-
-/// News for every thread that waits. A number tells readers whether there is news, and the announcer wakes the
-/// subscribers for it.
-///
-/// ```text
-/// announce:  the news is written; number up; subscribers, under their lock; notify each
-/// reader:    subscribe, under the same lock; loop { number is another -> read the news; else sleep until notified }
-/// ```
-///
-/// `announce` notifies a reader that subscribed before it took the lock; a reader that subscribes later sees the number. A reader that
-/// never sleeps need not subscribe. Not an API; public for its models.
-///
-/// The number of the last announcement, and how its readers are woken.
-pub struct Broadcast<T> {
-    number: AtomicUsize,
-    subscribers: Mutex<Vec<T>>,
-}
-
-impl<T> Broadcast<T> {
-    terrace_sync::const_fn! {
-        /// No announcement yet, and no subscriber.
-        #[must_use]
-        pub const fn new() -> Self {
-            Self { number: AtomicUsize::new(0), subscribers: Mutex::new(Vec::new()) }
-        }
-    }
-
-    /// The number of the last announcement. A reader that sees it sees what was written before it.
-    #[inline]
-    pub fn number(&self) -> usize {
-        // Ordering: Acquire, pairs with the Release in `announce`.
-        self.number.load(if weakened!("executor-broadcast-number") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        })
-    }
-
-    /// Adds a subscriber, and forgets those that `is_gone`. One lock.
-    pub fn subscribe(&self, subscriber: T, is_gone: impl Fn(&T) -> bool) {
-        let mut subscribers = self.subscribers.lock();
-        subscribers.retain(|subscriber| !is_gone(subscriber));
-        subscribers.push(subscriber);
-    }
-
-    /// Raises the number, and calls `notify` for every subscriber that `reach` finds. The calls run outside of the
-    /// lock.
-    pub fn announce<N>(&self, reach: impl Fn(&T) -> Option<N>, notify: impl Fn(N)) {
-        if !weakened!("executor-broadcast-late") {
-            self.raise();
-        }
-        let reached: Vec<N> = self.subscribers.lock().iter().filter_map(reach).collect();
-        reached.into_iter().for_each(notify);
-        if weakened!("executor-broadcast-late") {
-            self.raise();
-        }
-    }
-
-    fn raise(&self) {
-        // Ordering: Release, pairs with the Acquire in `number`.
-        self.number.fetch_add(1, Ordering::Release);
-    }
-}
-
-impl<T> Default for Broadcast<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -18,7 +18,7 @@ use crate::parts::threads::{Hook, Kind, Main, PollLoop, Signs, Thread, WorkerLoo
 use crate::pool::fork::leave_fork_seat;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
 use crate::work::order::{Scan, bystander_sight};
 

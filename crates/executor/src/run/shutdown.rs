@@ -23,7 +23,7 @@ use crate::parts::threads::Thread;
 use crate::parts::waiters::block;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, runner, schedule};
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::shutdown::{Shutdown, StillRunning};
 use crate::work::order::bystander_sight;
 

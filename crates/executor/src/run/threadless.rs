@@ -16,8 +16,8 @@ use crate::parts::scopes::Looking;
 use crate::parts::waiters::Listener;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, runner};
-use crate::protocol::publish::Broadcast;
-use crate::protocol::publish::Sight;
+use crate::protocol::broadcast::Broadcast;
+use crate::protocol::sight::Sight;
 use crate::tuned::SCOPES_INTERVAL;
 use crate::work::order;
 

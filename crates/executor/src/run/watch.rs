@@ -33,7 +33,7 @@ use super::start;
 use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 use crate::work::order::{Scan, bystander_sight};
 

@@ -22,16 +22,16 @@ use terrace_trace::inspect::Began;
 
 use crate::parts::forks::Future;
 use crate::parts::injector::Refilled;
+use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::spin::Naps;
 use crate::parts::spin::{Awake, has_room_for, spin};
 use crate::parts::threads::Kind;
 use crate::pool::fork::stop_forking;
 use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::{CALL, GLOBAL_INTERVAL, WAKE};
 use crate::work::found::{Found, Taken};
 use crate::work::order::{self, Order, Scan};

@@ -8,7 +8,7 @@ use crate::parts::forks::Future;
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 
 /// A list of sources.
 pub(crate) trait Order {

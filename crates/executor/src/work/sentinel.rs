@@ -26,7 +26,7 @@ use super::steal;
 use crate::parts::fairness::Seen;
 use crate::parts::spin::spin;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.

@@ -12,7 +12,7 @@ use crate::parts::injector::{Lane, Refilled};
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::GLOBAL_INTERVAL;
 
 /// A place where work lies, or a turn in which another place goes first.

@@ -22,7 +22,7 @@ use crate::pool::runner::Runner;
 use crate::pool::schedule::{CoreOf, Usual};
 use crate::pool::shared::Shared;
 use crate::protocol::job::JobRef;
-use crate::protocol::publish::Sight;
+use crate::protocol::sight::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
