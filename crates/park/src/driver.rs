@@ -5,12 +5,11 @@ use std::task::Waker;
 use terrace_sync::{heavy, weakened};
 
 use crate::contain::discard;
-use crate::drivers::Chunk;
 use crate::idle::Idle;
 
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
-/// A driver that is forgotten leaks its place, and may cost one notification. If it was notified and is neither polled nor
+/// A driver that is forgotten counts as one for ever, and may cost one notification. If it was notified and is neither polled nor
 /// dropped, it delays that item until the next publish. Beside other drivers, publishers notify another one when
 /// the publishes since the last answer reach a power of two, or a multiple of 64.
 ///
@@ -31,22 +30,14 @@ use crate::idle::Idle;
 #[must_use = "its place is given back when it is dropped"]
 pub struct Driver<'i> {
     idle: &'i Idle,
-    chunk: &'i Chunk,
-    bit: u32,
-    state: State,
-}
-
-/// The state that the driver itself has set. Publishers may have changed it since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Awake,
-    Asleep,
+    /// The sleep that it has announced and not ended. A publisher may have ended it.
+    sleep: Option<u64>,
 }
 
 impl Idle {
     /// A place for an async driver: a future that takes any work of this `Idle` while it is polled.
     ///
-    /// Cost: one compare-and-swap; the first one allocates, and adds one read-modify-write a group.
+    /// Cost: one lock, one read-modify-write, and one more a group for the first. It allocates where there were never so many drivers.
     ///
     /// # Examples
     ///
@@ -66,12 +57,10 @@ impl Idle {
         // `W`, it does so before the driver's fence. So the driver's own look sees all that publishers published until
         // then.
         self.drivers.announce(|| self.groups.widen());
-        let (chunk, bit) = self.drivers.enter();
+        self.drivers.enter();
         Driver {
             idle: self,
-            chunk,
-            bit,
-            state: State::Awake,
+            sleep: None,
         }
     }
 }
@@ -81,7 +70,7 @@ impl Driver<'_> {
     ///
     /// The caller then looks once more at everything it could be woken for, and calls [`wake`](Self::wake) if it sees anything.
     ///
-    /// Cost: one lock, two read-modify-writes, one heavy fence, a clone of the waker.
+    /// Cost: one lock, one heavy fence, a clone of the waker.
     ///
     /// # Panics
     /// If the waker does when it is cloned; nothing has changed then. A panic of an older waker's destructor is contained.
@@ -107,10 +96,10 @@ impl Driver<'_> {
     /// assert_eq!(calls.0.load(SeqCst), 1);
     /// ```
     pub fn sleep(&mut self, waker: &Waker) {
-        let drivers = &self.idle.drivers;
-        let old = drivers.put_to_sleep(self.chunk, self.bit, waker.clone());
-        self.state = State::Asleep;
-        discard(old);
+        let waker = waker.clone();
+        // If it was notified since its last sleep, the caller's look serves that, too.
+        let _ = self.wake();
+        self.sleep = Some(self.idle.drivers.put_to_sleep(waker));
         // Fence pair: `light` in publish. Either the publisher sees this driver's bit, or the driver sees its item.
         unless_weakened!("park-driver-fence", heavy());
     }
@@ -153,7 +142,7 @@ impl Driver<'_> {
     /// Ends the sleep. The future calls it whenever it is polled. Returns whether a publisher had notified this driver: it
     /// then owes a look at everything, and a publish if it leaves something behind.
     ///
-    /// Cost: nothing if it did not sleep; else one lock and one read-modify-write.
+    /// Cost: nothing if it did not sleep; else one lock, and one read-modify-write if it was notified.
     ///
     /// # Examples
     ///
@@ -170,12 +159,11 @@ impl Driver<'_> {
     /// assert!(driver.wake());
     /// ```
     pub fn wake(&mut self) -> bool {
-        if self.state == State::Awake {
+        let Some(sleep) = self.sleep.take() else {
             return false;
-        }
-        self.state = State::Awake;
-        // The waker is dropped with the cell's lock released.
-        let waker = self.chunk.claim(self.bit);
+        };
+        // The waker is dropped with the lock released.
+        let waker = self.idle.drivers.get_up(sleep);
         let notified = waker.is_none();
         discard(waker);
         if notified {
@@ -188,7 +176,7 @@ impl Driver<'_> {
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
         let notified = self.wake();
-        self.chunk.give_back_place(self.bit);
+        self.idle.drivers.leave();
         if notified && !weakened!("park-driver-pass-on") {
             self.idle.publish();
         }

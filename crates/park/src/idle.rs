@@ -303,8 +303,7 @@ impl Idle {
     /// assert_eq!(idle.driver_count(), (2, 1));
     /// ```
     pub fn driver_count(&self) -> (usize, usize) {
-        let (all, asleep) = self.drivers.count();
-        (all as usize, asleep as usize)
+        self.drivers.count()
     }
 
     /// Whether a worker is a sentinel. Exact if asked after a fence.

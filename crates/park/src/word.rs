@@ -192,14 +192,9 @@ pub(crate) fn highest(mask: u32) -> Option<u32> {
 
 /// The positions of the set bits of `mask`, lowest first.
 pub(crate) fn bits_of(mask: u32) -> impl Iterator<Item = u32> {
-    bits_of_64(u64::from(mask))
-}
-
-/// The positions of the set bits of `mask`, lowest first.
-pub(crate) fn bits_of_64(mask: u64) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(mask), |rest| Some(rest & rest.wrapping_sub(1)))
         .take_while(|rest| *rest != 0)
-        .map(u64::trailing_zeros)
+        .map(u32::trailing_zeros)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn sleep(driver: &mut terrace_park::Driver<'_>) -> Arc<Count> {
 }
 
 #[test]
-fn a_waker_is_replaced_before_it_is_dropped() {
+fn a_sleep_replaces_the_waker_of_the_last_one() {
     let _watchdog = watchdog();
     let idle = Idle::new(1);
     let mut driver = idle.driver();
