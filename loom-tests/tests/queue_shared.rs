@@ -65,6 +65,33 @@ fn injector_batches() {
     });
 }
 
+/// A popper takes what is filled by one claim, while another thread fills a slot again that this popper has freed, and takes one item.
+/// Each item comes once, and those of one popper in their order.
+///
+/// Fails under: `queue-store-pop-unfilled`.
+#[test]
+fn injector_batch_of_one_claim() {
+    model(|| {
+        let injector = Arc::new(Injector::new());
+        (0..2).for_each(|item| injector.push(item));
+        let other = {
+            let injector = injector.clone();
+            thread::spawn(move || {
+                injector.push(2);
+                injector.pop()
+            })
+        };
+        let ring = Ring::new();
+        let me = owner(&ring);
+        let mut taken: Vec<u32> = injector.pop_batch_into(&me, 3).into_iter().collect();
+        taken.extend(std::iter::from_fn(|| me.pop()));
+        assert!(taken.is_sorted(), "{taken:?}");
+        taken.extend(other.join().unwrap());
+        taken.extend(rest(&injector));
+        assert_each_once(taken, 3);
+    });
+}
+
 /// What is left in an injector.
 fn rest(injector: &Injector<u32>) -> impl Iterator<Item = u32> {
     std::iter::from_fn(|| injector.pop())

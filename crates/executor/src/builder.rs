@@ -297,9 +297,8 @@ impl Builder {
     /// `block_on`.
     ///
     /// The call comes before one and a half times the limit is over, or 1 ms later, and no more exactly than the system's timer. A
-    /// thread of its own makes it, one for the whole process, which exists while some executor wants such reports. After the drop of the
-    /// executor no call begins, but for one that is just beginning. A panic of `report` ends nothing. A slow `report` delays those of other
-    /// executors.
+    /// thread of the executor's own makes it, which ends within a second of the executor's drop. After the drop no call begins, but for one
+    /// that is just beginning. A panic of `report` ends nothing.
     ///
     /// Cost: a look at the record of each task, twice in `limit`. That thread also wakes up while the executor is idle.
     ///

@@ -84,8 +84,6 @@ pub(crate) const RARE_STREAM: u32 = 256 * STREAM;
 /// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
 /// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
 pub(crate) const ENDED_EAGER: u32 = FEW as u32;
-/// Tasks in a parcel, at most; at least two.
-pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { BATCH };
 
 // Limits.
 
@@ -100,8 +98,6 @@ pub(crate) const PENDING_EAGER: u32 = 128;
 pub(crate) const SPAWN_BATCH: usize = 256;
 /// A worker keeps at most so many references to its pool for new tasks; one more makes it give back half of them.
 pub(crate) const KEPT_REFERENCES: usize = 256;
-/// Empty parcels that are kept.
-pub(crate) const KEPT_PARCELS: usize = 16;
 /// Only a fork seat with a lower number is kept open: looks go through all seats up to the highest open one.
 pub(crate) const KEPT_SEATS: usize = 8;
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`. While so many spares wait in their

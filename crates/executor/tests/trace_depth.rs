@@ -9,7 +9,7 @@ use terrace_executor::{Builder, Executor, Lane, Task, block_on};
 use terrace_testing::watchdog;
 use terrace_trace::snapshot;
 
-/// More than the rings of two workers hold, and no whole number of parcels.
+/// More than the rings of two workers hold.
 const TASKS: usize = 1_501;
 /// How long the test waits for something that takes microseconds.
 const PATIENCE: Duration = Duration::from_secs(60);

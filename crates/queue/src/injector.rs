@@ -22,7 +22,7 @@ use crate::spill::Spill;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// Cost: one RMW for a push, one for a pop. The check for an empty queue is four loads. It allocates when its last ring is full, so at
+/// Cost: one RMW for a push, one for a pop, two for a pop of several items that lie in one ring. The check for an empty queue is four loads. It allocates when its last ring is full, so at
 /// most once more after its longest time, and keeps that memory: 32 slots at least, and fewer than four for each item of the longest
 /// time. A slot is an item and a word.
 ///
@@ -176,9 +176,20 @@ impl<T> Injector<T> {
         }
         let first = self.pop()?;
         let mut batch = dst.batch();
+        let room = batch.room().min(max - 1);
         let mut others = 0;
-        for _ in 0..(max - 1).min(batch.room()) {
-            // The thread holds items that no other thread sees: it does not wait for one more.
+        while others < room {
+            let front = self.ends.front();
+            // SAFETY: the pointer is a segment, and segments live as long as the queue.
+            let front = front.map(|front| unsafe { front.as_ref() });
+            let taken = front.map_or(0, |front| {
+                front.pop_many(room - others, |item| batch.push(item))
+            });
+            others += taken;
+            if taken > 0 {
+                continue;
+            }
+            // The first item of the next segment. The thread holds an item that no other thread sees: it waits for no pusher.
             let Some(item) = self.ends.pop_or(|_| false) else {
                 break;
             };

@@ -1,24 +1,10 @@
 //! The shared queues of a pool: the injector, and the lanes beside it.
 //!
-//! The injector has the tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring. They come one by
-//! one or many at once: a remote batch, or the older half of a full ring. Many travel as *parcels*:
-//! one entry of a queue for up to [`PARCEL`] tasks. A pool with neither workers nor `run` futures gets a remote batch task by
-//! task, in its order. So there are two queues, which take turns:
+//! The injector has the tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring. A taker with a
+//! ring moves a few more into it. Meanwhile no other thread sees these. So the taker publishes afterwards, or holds a search token, as
+//! for every move of shared work (`Idle::moved`, and its model).
 //!
-//! ```text
-//! push:           single;  F at the caller's publish
-//! spill:          parcels, and a single if one is left over;  F likewise
-//! take, to ring:  the parcel's first; the others into the ring (full: singles)      -> the caller publishes
-//! take, no ring:  the parcel's first; the others become singles                     -> the caller publishes
-//! ```
-//!
-//! While a taker unpacks a parcel, no other thread sees its tasks. So the taker publishes afterwards, or holds a search
-//! token, as for every move of shared work (`Idle::moved`, and its model).
-//!
-//! The memory of a parcel comes back: a taker that has unpacked a parcel gives it to the next thread that fills one. Else the one
-//! thread would allocate what the other one frees, and both would wait for the allocator's lock.
-//!
-//! Every shared queue of a pool consists of [`Queue`]s, which report to `terrace-trace` each task that comes and goes.
+//! Every shared queue of a pool reports to `terrace-trace` each task that comes and goes.
 //!
 //! Two lanes have a queue of their own: tasks that run before others, and tasks that may never occupy all workers. The background lane
 //! has *permits*: one fewer than there are workers, or seats of `run` futures where these are more, and at least one. A worker holds one
@@ -37,13 +23,12 @@
 
 use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
-use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
-use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use terrace_sync::{CachePadded, OnceLock};
+use terrace_queue::{self as queue, Owner, Ring, Spill};
+use terrace_sync::atomic::{AtomicBool, Ordering};
 
 use super::gather::Gather;
 use crate::protocol::publish::Permits;
-use crate::tuned::{BATCH, KEPT_PARCELS, PARCEL};
+use crate::tuned::BATCH;
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,48 +38,6 @@ pub(crate) enum Refilled {
     Yes,
     /// The taker has moved no other task.
     No,
-}
-
-/// A shared queue of single tasks.
-#[derive(Default)]
-pub(crate) struct Queue(queue::Injector<Runnable>);
-
-impl Queue {
-    /// Appends a task.
-    #[inline]
-    pub(crate) fn push(&self, task: Runnable) {
-        // The hook comes before the push, so that no taker makes the traced depth negative.
-        terrace_trace::inject(1);
-        self.0.push(task);
-    }
-
-    /// Takes the first task.
-    #[inline]
-    pub(crate) fn pop(&self) -> Option<Runnable> {
-        let task = self.0.pop()?;
-        terrace_trace::take(1);
-        Some(task)
-    }
-
-    /// Takes the first task, and others into `ring`: up to `max` in all.
-    #[inline]
-    fn pop_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
-        let (task, others) = self.0.pop_counted_into(ring, max)?;
-        terrace_trace::take(1 + others);
-        Some(task)
-    }
-
-    /// As [`queue::Injector::is_empty`].
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// As [`queue::Injector::len_hint`].
-    #[inline]
-    pub(crate) fn len_hint(&self) -> usize {
-        self.0.len_hint()
-    }
 }
 
 /// Which tasks go first.
@@ -125,11 +68,51 @@ pub enum Lane {
     Background,
 }
 
+/// The queue of a lane. Few tasks go there, so it may be one that allocates for some tens of them.
+pub(crate) struct LaneQueue(ConcurrentQueue<Runnable>);
+
+impl Default for LaneQueue {
+    fn default() -> Self {
+        Self(ConcurrentQueue::unbounded())
+    }
+}
+
+impl LaneQueue {
+    /// Appends a task.
+    #[inline]
+    pub(crate) fn push(&self, task: Runnable) {
+        // The hook comes before the push, so that no taker makes the traced depth negative.
+        terrace_trace::inject(1);
+        if self.0.push(task).is_err() {
+            unreachable!("a lane is never closed");
+        }
+    }
+
+    /// Takes the first task.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Runnable> {
+        let task = self.0.pop().ok()?;
+        terrace_trace::take(1);
+        Some(task)
+    }
+
+    /// Whether there is no task. Valid after a fence.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of tasks; a hint.
+    pub(crate) fn len_hint(&self) -> usize {
+        self.0.len()
+    }
+}
+
 /// The queues of the lanes that are not the normal one.
 #[derive(Default)]
 pub(crate) struct Lanes {
-    pub(crate) high: Queue,
-    pub(crate) background: Queue,
+    pub(crate) high: LaneQueue,
+    pub(crate) background: LaneQueue,
     /// Permits to poll background tasks.
     pub(crate) permits: Permits,
 }
@@ -150,33 +133,12 @@ impl Lanes {
     }
 }
 
-/// Tasks that travel as one entry of a queue.
-pub(crate) struct Parcel(Vec<Runnable>);
-
-impl Parcel {
-    /// Adds a task; false if there is room for no more.
-    #[inline]
-    pub(crate) fn add(&mut self, task: Runnable) -> bool {
-        self.0.push(task);
-        self.0.len() < PARCEL
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
 /// The shared queue of a pool.
 #[derive(Default)]
 pub(crate) struct Injector {
-    singles: Queue,
-    parcels: queue::Injector<Parcel>,
-    /// Parcels that were unpacked, for their memory.
-    empty: OnceLock<ConcurrentQueue<Parcel>>,
-    /// Even: singles are looked at first. Takers store it, and every thread loads the words above.
-    turn: CachePadded<AtomicU32>,
-    /// Whether there has ever been a place from which a thread without a seat takes work before the singles, or in turn with them: a
-    /// parcel, a lane, or a ring.
+    tasks: queue::Injector<Runnable>,
+    /// Whether there has ever been a place from which a thread without a seat takes work before it looks here, or in turn with it: a
+    /// lane, or a ring.
     rivals: AtomicBool,
 }
 
@@ -184,22 +146,25 @@ impl Injector {
     /// Appends a task.
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
-        self.singles.push(task);
+        // The hook comes before the push, as in a lane.
+        terrace_trace::inject(1);
+        self.tasks.push(task);
     }
 
-    /// Whether both queues are empty: up to eight loads. Valid after a fence.
+    /// As [`queue::Injector::is_empty`].
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.singles.is_empty() && self.parcels.is_empty()
+        self.tasks.is_empty()
     }
 
-    /// The number of tasks, as a hint: each parcel counts as a full one.
+    /// As [`queue::Injector::len_hint`].
     pub(crate) fn len_hint(&self) -> usize {
-        self.singles.len_hint() + PARCEL * self.parcels.len_hint()
+        self.tasks.len_hint()
     }
 
     /// Takes the oldest task, and moves a few more into `ring`, behind the tasks that are there. That is an equal share
-    /// for each of `seats` workers and drivers, but few enough for the ring; or it is one parcel. Waits before, as `gather` says.
+    /// for each of `seats` workers and drivers, but few enough for the ring. Waits before, as `gather` says. If `ring` is not empty then, the
+    /// caller publishes.
     pub(crate) fn take_batch(
         &self,
         ring: &Owner<'_, Runnable>,
@@ -218,126 +183,43 @@ impl Injector {
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
-        self.take_into(ring, share.min(room).min(BATCH))
+        let max = share.min(room).min(BATCH);
+        let (task, others) = self.tasks.pop_counted_into(ring, max)?;
+        terrace_trace::take(1 + others);
+        Some(task)
     }
 
-    /// Takes a task, and more into `ring`: up to `max` singles, or a parcel. If `ring` is not empty then, the caller publishes.
-    pub(crate) fn take_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
-        let singles = || self.singles.pop_into(ring, max);
-        if self.parcels.is_empty() {
-            return singles();
-        }
-        let parcel = || self.unpack(|task| ring.push(task));
-        if self.singles_first() {
-            singles().or_else(parcel)
-        } else {
-            parcel().or_else(singles)
-        }
-    }
-
-    /// Takes a task, for a thread without a ring.
+    /// Takes the oldest task.
     #[inline]
-    pub(crate) fn take(&self) -> Option<(Runnable, Refilled)> {
-        let single = || self.singles.pop().map(|task| (task, Refilled::No));
-        if self.parcels.is_empty() {
-            return single();
-        }
-        let parcel = || {
-            self.unpack(|task| Err(Overflow(task)))
-                .map(|task| (task, Refilled::Yes))
-        };
-        if self.singles_first() {
-            single().or_else(parcel)
-        } else {
-            parcel().or_else(single)
-        }
+    pub(crate) fn take(&self) -> Option<Runnable> {
+        let task = self.tasks.pop()?;
+        terrace_trace::take(1);
+        Some(task)
     }
 
-    /// Notes that the caller is going to put work where a thread without a seat looks before it looks at the singles.
+    /// Notes that the caller is going to put work where a thread without a seat looks before it looks here.
     #[inline]
     pub(crate) fn note_rival(&self) {
         // Ordering: Relaxed, both. The caller stores the work afterwards, with Release: a thread that acquires the work also sees
-        // the note. A thread that knows nothing of the work may take a single first.
+        // the note. A thread that knows nothing of the work may take a task from here first.
         if !self.rivals.load(Ordering::Relaxed) {
             self.rivals.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Takes the oldest single task, if a thread without a seat takes it before all other work: there never was a rival.
+    /// Takes the oldest task, if a thread without a seat takes it before all other work: there never was a rival.
     #[inline]
     pub(crate) fn take_unrivalled(&self) -> Option<Runnable> {
         // Ordering: Relaxed, as in `note_rival`.
         if self.rivals.load(Ordering::Relaxed) {
             return None;
         }
-        self.singles.pop()
-    }
-
-    /// Takes a parcel and returns its first task. Gives the others to `push`, and queues as singles the tasks that
-    /// `push` gives back.
-    fn unpack(
-        &self,
-        push: impl Fn(Runnable) -> Result<(), Overflow<Runnable>>,
-    ) -> Option<Runnable> {
-        let mut parcel = self.parcels.pop()?;
-        terrace_trace::take(parcel.len());
-        let mut tasks = parcel.0.drain(..);
-        let first = tasks.next();
-        for task in tasks {
-            if let Err(Overflow(task)) = push(task) {
-                self.singles.push(task);
-            }
-        }
-        self.keep(parcel);
-        first
-    }
-
-    /// An empty parcel, with room for all of its tasks.
-    pub(crate) fn parcel(&self) -> Parcel {
-        let new = || Parcel(Vec::with_capacity(PARCEL));
-        let kept = self.empty.get().and_then(|empty| empty.pop().ok());
-        kept.unwrap_or_else(new)
-    }
-
-    /// Appends the tasks of a parcel.
-    pub(crate) fn push_parcel(&self, mut parcel: Parcel) {
-        if parcel.len() > 1 {
-            self.note_rival();
-            terrace_trace::inject(parcel.len());
-            self.parcels.push(parcel);
-            return;
-        }
-        if let Some(task) = parcel.0.pop() {
-            self.singles.push(task);
-        }
-        self.keep(parcel);
-    }
-
-    /// Keeps the memory of an empty parcel.
-    fn keep(&self, parcel: Parcel) {
-        let empty = self
-            .empty
-            .get_or_init(|| ConcurrentQueue::bounded(KEPT_PARCELS));
-        // Enough are kept: this one goes.
-        drop(empty.push(parcel));
-    }
-
-    fn singles_first(&self) -> bool {
-        // Ordering: Relaxed, and no read-modify-write: two takers that read the same turn start at the same queue,
-        // which does no harm.
-        let turn = self.turn.load(Ordering::Relaxed);
-        self.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
-        turn % 2 == 0
+        self.take()
     }
 }
 
 impl Spill<Runnable> for Injector {
-    fn spill(&self, mut tasks: impl Iterator<Item = Runnable>) {
-        while let Some(first) = tasks.next() {
-            let mut parcel = self.parcel();
-            parcel.0.push(first);
-            parcel.0.extend(tasks.by_ref().take(PARCEL - 1));
-            self.push_parcel(parcel);
-        }
+    fn spill(&self, tasks: impl Iterator<Item = Runnable>) {
+        tasks.for_each(|task| self.push(task));
     }
 }

@@ -1,15 +1,12 @@
-//! Reports of polls that take long: one thread of the process looks at the records of the pools that asked for them.
-//!
-//! The thread exists only while such a pool does. It looks twice in the shortest limit of them.
+//! Reports of polls that take long: a thread looks at the records of the pool that asked for them, twice in the limit.
 
 use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
 use terrace_local::contain;
-use terrace_sync::thread::{self, Thread};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::{Arc, thread};
 use terrace_trace::inspect::Records;
 use terrace_trace::report::Task;
 
@@ -270,84 +267,35 @@ impl Drop for Reports {
     }
 }
 
-/// A pool that asked for reports.
-#[derive(Clone)]
-struct Asks {
+/// Starts the thread that looks at the records of a pool. Where the system starts none, there are no reports.
+pub(crate) fn watch(executor: ExecutorId, records: &Arc<Records>, reports: &Arc<Reports>) {
+    let (records, reports) = (Arc::downgrade(records), Arc::downgrade(reports));
+    let looks = move || {
+        while let Some(limit) = look(executor, &records, &reports) {
+            thread::park_timeout((limit / 2).clamp(SHORTEST, LONGEST));
+        }
+    };
+    let started = thread::Builder::new()
+        .name("terrace-polls".into())
+        .spawn(looks);
+    drop(started);
+}
+
+/// Reports what there is to report. Returns the limit, unless the pool has ended.
+fn look(
     executor: ExecutorId,
-    records: Weak<Records>,
-    reports: Weak<Reports>,
-}
-
-struct Watcher {
-    pools: Vec<Asks>,
-    /// The thread, while it runs.
-    thread: Option<Thread>,
-}
-
-terrace_sync::global! {
-    static WATCHER: Mutex<Watcher> = Mutex::new(Watcher { pools: Vec::new(), thread: None });
-}
-
-/// Adds a pool, and starts the thread if there is none. Where the system starts no thread, there are no reports.
-pub(crate) fn add(executor: ExecutorId, records: &Arc<Records>, reports: &Arc<Reports>) {
-    let mut watcher = WATCHER.lock();
-    watcher.pools.push(Asks {
-        executor,
-        records: Arc::downgrade(records),
-        reports: Arc::downgrade(reports),
-    });
-    match &watcher.thread {
-        Some(thread) => thread.unpark(),
-        None => {
-            let thread = thread::Builder::new().name("terrace-polls".into());
-            watcher.thread = thread.spawn(watch).ok().map(|handle| handle.thread());
+    records: &Weak<Records>,
+    reports: &Weak<Reports>,
+) -> Option<Duration> {
+    let (records, reports) = (records.upgrade()?, reports.upgrade()?);
+    if records.has_ended() {
+        return None;
+    }
+    for task in records.long_polls(reports.limit) {
+        if records.has_ended() {
+            return None;
         }
+        reports.call(&LongPoll { executor, task });
     }
-}
-
-/// The pool with these records ends: no report begins from now on.
-pub(crate) fn end(records: &Records) {
-    records.end();
-    if let Some(thread) = &WATCHER.lock().thread {
-        thread.unpark();
-    }
-}
-
-/// The thread.
-fn watch() {
-    loop {
-        let pools = {
-            let mut watcher = WATCHER.lock();
-            watcher.pools.retain(Asks::still);
-            if watcher.pools.is_empty() {
-                watcher.thread = None;
-                return;
-            }
-            watcher.pools.clone()
-        };
-        let limits = pools.iter().filter_map(Asks::look);
-        let period = limits.min().unwrap_or(LONGEST) / 2;
-        thread::park_timeout(period.clamp(SHORTEST, LONGEST));
-    }
-}
-
-impl Asks {
-    fn still(&self) -> bool {
-        let records = self.records.upgrade();
-        records.is_some_and(|records| !records.has_ended())
-    }
-
-    /// Reports what there is to report; the limit.
-    fn look(&self) -> Option<Duration> {
-        let (records, reports) = (self.records.upgrade()?, self.reports.upgrade()?);
-        let limit = reports.limit;
-        for task in records.long_polls(limit) {
-            if records.has_ended() {
-                return None;
-            }
-            let executor = self.executor;
-            reports.call(&LongPoll { executor, task });
-        }
-        Some(limit)
-    }
+    Some(reports.limit)
 }

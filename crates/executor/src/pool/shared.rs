@@ -110,7 +110,7 @@ impl Shared {
         });
         #[cfg(feature = "inspect")]
         if let Some(reports) = &pool.threads.config.long_polls {
-            long_polls::add(id, pool.records.records(), reports);
+            long_polls::watch(id, pool.records.records(), reports);
         }
         pool
     }
@@ -124,11 +124,6 @@ impl Shared {
     #[inline]
     pub(crate) fn workers(&self) -> usize {
         self.threads.workers()
-    }
-
-    /// Whether a worker or a `run` future has a ring, so that a batch may travel in parcels; a hint.
-    pub(crate) fn has_rings(&self) -> bool {
-        self.workers() > 0 || self.seats.drivers.high() > 0
     }
 
     /// Its threads, as decisions about scopes see them.
@@ -390,8 +385,8 @@ impl Shared {
     }
 
     fn drain_one(&self) -> Option<Runnable> {
-        let injected = || self.injector.take().map(|(task, _refilled)| task);
-        let queued = self.seats.steal_one(0).or_else(injected);
+        let queued = self.seats.steal_one(0);
+        let queued = queued.or_else(|| self.injector.take());
         queued.or_else(|| self.lanes.drain_one())
     }
 

@@ -25,7 +25,7 @@ use super::shared::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{current, replace_lane};
 use crate::parts::eager::Entered;
-use crate::parts::injector::{Lane, Parcel};
+use crate::parts::injector::Lane;
 use crate::tuned::SPAWN_BATCH;
 
 impl Shared {
@@ -236,58 +236,30 @@ pub(crate) unsafe fn spawn_on<F: Future>(
 /// Tasks that were made and are not published yet.
 pub(crate) struct Batch<'p> {
     pool: &'p Shared,
-    /// Tasks for the injector, which no thread sees so far.
-    parcel: Option<Parcel>,
-    /// How many others are queued: in the runner's own ring, or in the injector.
+    /// How many are queued: in the runner's own ring, or in the injector.
     queued: usize,
 }
 
 impl<'p> Batch<'p> {
     /// An empty one.
     pub(crate) fn new(pool: &'p Shared) -> Self {
-        Self {
-            pool,
-            parcel: None,
-            queued: 0,
-        }
+        Self { pool, queued: 0 }
     }
 
     /// Queues a task. The batch publishes it some time, at its drop at the latest.
     pub(crate) fn push(&mut self, task: Runnable) {
+        // `publish` does what is owed for the whole batch.
         match place(self.pool, task, Cause::Spawned) {
-            // `publish` does it for the whole batch.
-            Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
-            Err(task) => self.push_remote(task),
+            Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => {}
+            Err(task) => self.pool.injector.push(task),
         }
+        self.queued += 1;
         if self.queued >= SPAWN_BATCH {
             self.publish();
         }
     }
 
-    fn push_remote(&mut self, task: Runnable) {
-        let injector = &self.pool.injector;
-        if !self.pool.has_rings() {
-            // Singles keep the order in which threads that tick without a ring find them.
-            injector.push(task);
-            self.queued += 1;
-            return;
-        }
-        let parcel = self.parcel.get_or_insert_with(|| injector.parcel());
-        if !parcel.add(task) {
-            self.push_parcel();
-        }
-    }
-
-    /// Queues the tasks of the parcel.
-    fn push_parcel(&mut self) {
-        if let Some(parcel) = self.parcel.take() {
-            self.queued += parcel.len();
-            self.pool.injector.push_parcel(parcel);
-        }
-    }
-
     fn publish(&mut self) {
-        self.push_parcel();
         let items = std::mem::take(&mut self.queued);
         self.pool.publish_tasks(items);
     }

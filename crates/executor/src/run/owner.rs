@@ -19,8 +19,6 @@ use super::life::Place;
 use super::shutdown::wait_beside_tasks;
 use super::start::{change_workers, staying};
 use super::{stand_in, start, threadless, watch};
-#[cfg(feature = "inspect")]
-use crate::parts::long_polls;
 use crate::parts::threads::{Config, Kind, Threads};
 use crate::pool::shared::Shared;
 use crate::pool::{frames, look, schedule};
@@ -116,7 +114,7 @@ impl Pool {
         }
         threadless::unregister(shared);
         #[cfg(feature = "inspect")]
-        long_polls::end(shared.records.records());
+        shared.records.records().end();
         // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
         // use them.
         if !is_borrowed_by_poll(shared) {

@@ -1,14 +1,12 @@
 //! The places where a pool's work lies. Each has a function that takes work out of it, and one that says what a look at
 //! it shows.
 
-use terrace_local::task::Runnable;
-use terrace_queue::Owner;
 use terrace_queue::fork::Offer;
 
 use super::found::{Found, Taken};
 use super::steal;
 use crate::parts::forks::Future;
-use crate::parts::injector::{Lane, Refilled};
+use crate::parts::injector::Lane;
 use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -37,7 +35,7 @@ pub(crate) enum Source {
     InjectorByTurn,
     /// The injector: a batch for a looker with a ring, one task for one without.
     Injector,
-    /// The injector: one task, or a parcel.
+    /// The injector: one task.
     InjectorOne,
     /// Scopes whose children are worth the looker's time.
     OfferingScopes,
@@ -154,12 +152,12 @@ impl Source {
                 take_batch(runner)
             }
             Self::InjectorByTurn if look.number % 2 == 0 => None,
-            Self::InjectorByTurn => take_injected(pool),
+            Self::InjectorByTurn => take_one(pool),
             Self::Injector => match look.runner {
                 Some(runner) => take_batch(runner),
-                None => take_injected(pool),
+                None => take_one(pool),
             },
-            Self::InjectorOne => take_one(pool, &look.runner?.ring()),
+            Self::InjectorOne => take_one(pool),
             Self::OfferingScopes => {
                 let taken = pool.scopes.take_ready(pool.crew());
                 taken.map(|(child, slot)| Found::Child(child, slot).into())
@@ -234,7 +232,7 @@ fn offered(look: &Look<'_, '_>) -> Sight {
 fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let pool = runner.pool;
     match runner.fairness.random(4) {
-        0 | 1 => take_one(pool, &runner.ring()),
+        0 | 1 => take_one(pool),
         2 => take_background(pool).or_else(|| steal::relieve(runner)),
         _ => steal::relieve(runner),
     }
@@ -249,19 +247,9 @@ fn take_batch<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     Some(Taken::moved(task, &ring))
 }
 
-fn take_one<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
-    let task = pool.injector.take_into(ring, 1)?;
-    Some(Taken::moved(task, ring))
-}
-
-/// For a thread without a ring: the other tasks of a parcel go back into the injector, and this publishes them.
 #[inline]
-fn take_injected(pool: &Shared) -> Option<Taken<'_>> {
-    let (task, unpacked) = pool.injector.take()?;
-    if unpacked == Refilled::Yes {
-        pool.publish_moved();
-    }
-    Some(Taken::task(task))
+fn take_one(pool: &Shared) -> Option<Taken<'_>> {
+    pool.injector.take().map(Taken::task)
 }
 
 fn take_background(pool: &Shared) -> Option<Taken<'_>> {

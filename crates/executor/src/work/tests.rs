@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use terrace_local::task::{self, CoreRef, Runnable};
-use terrace_queue::Spill;
 use terrace_queue::fork::{Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
 use terrace_sync::time::Instant;
@@ -33,7 +32,6 @@ const TURNS: u32 = 61 * 64;
 enum Place {
     HighLane,
     Injector,
-    Parcel,
     OwnSlot,
     PeerSlot,
     OwnRing,
@@ -51,10 +49,9 @@ enum Place {
     ForkQuiet,
 }
 
-const PLACES: [Place; 13] = [
+const PLACES: [Place; 12] = [
     Place::HighLane,
     Place::Injector,
-    Place::Parcel,
     Place::OwnSlot,
     Place::PeerSlot,
     Place::OwnRing,
@@ -177,7 +174,6 @@ impl Pool {
             (Place::HighLane, _) => pool.lanes.high.push(item),
             (Place::BackgroundLane, _) => pool.lanes.background.push(item),
             (Place::Injector, _) => pool.injector.push(item),
-            (Place::Parcel, _) => pool.injector.spill([item, self.item()].into_iter()),
             (Place::ScopeAsleep | Place::ScopeDriven | Place::ScopeOfBusyPool, _) => {
                 let slot = self.open_scope();
                 slot.core().push_remote(item);

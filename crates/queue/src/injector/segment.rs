@@ -188,36 +188,47 @@ impl<T> Segment<T> {
     /// Takes the first item.
     #[inline]
     pub(super) fn pop(&self) -> Popped<T> {
+        match self.claim_filled(1) {
+            // SAFETY: this thread has claimed the position, and uses it once.
+            Ok((position, _)) => Popped::Item(unsafe { self.take_out(position) }),
+            Err(none) => none,
+        }
+    }
+
+    /// Takes the first items, up to `max`, and gives each to `take`, which does not panic. Returns how many. It waits for no pusher.
+    #[inline]
+    pub(super) fn pop_many(&self, max: usize, mut take: impl FnMut(T)) -> usize {
+        let Ok((first, count)) = self.claim_filled(max) else {
+            return 0;
+        };
+        for nth in 0..count {
+            // SAFETY: this thread has claimed so many positions, and uses each once.
+            take(unsafe { self.take_out(first.wrapping_add(nth as u64 * STEP)) });
+        }
+        count
+    }
+
+    /// Claims the positions of the first items, up to `max` and at least one: the first position, and how many.
+    #[inline]
+    fn claim_filled(&self, max: usize) -> Result<(u64, usize), Popped<T>> {
         // Ordering: Relaxed. The stamp hands the slot over; an old head only costs another round.
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            let slot = self.slot(head);
+            let at = |nth: usize| head.wrapping_add(nth as u64 * STEP);
             // Ordering: Acquire, pairs with the Release of the pusher that has filled the slot.
-            let stamp = slot
-                .stamp
-                .load(ordering!("queue-store-pop-relaxed", Acquire));
+            let order = ordering!("queue-store-pop-relaxed", Acquire);
+            let stamp_of = |position| self.slot(position).stamp.load(order);
+            let stamp = stamp_of(head);
             if stamp == head | FILLED {
-                let next = head.wrapping_add(STEP);
-                match claim(
-                    &self.head,
-                    head,
-                    next,
-                    weakened!("queue-store-pop-unchecked"),
-                ) {
-                    Ok(()) => {
-                        // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
-                        let item = slot.item.with_mut(|slot| {
-                            // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled. So no
-                            // other thread touches the slot until the stamp below.
-                            let item = unsafe { slot.read() };
-                            // SAFETY: the pusher has written the item, and each is read once.
-                            unsafe { item.assume_init() }
-                        });
-                        // Ordering: Release, pairs with the Acquire of the pusher that fills the slot next.
-                        let release = ordering!("queue-store-free-relaxed", Release);
-                        slot.stamp.store(head.wrapping_add(self.lap()), release);
-                        return Popped::Item(item);
-                    }
+                // A position that is a lap ahead has the stamp of the first one, so no slot counts twice.
+                let is_filled = |nth: &usize| {
+                    stamp_of(at(*nth)) == at(*nth) | FILLED || weakened!("queue-store-pop-unfilled")
+                };
+                let more = (1..max).take_while(is_filled);
+                let count = 1 + more.count();
+                let unchecked = weakened!("queue-store-pop-unchecked");
+                match claim(&self.head, head, at(count), unchecked) {
+                    Ok(()) => return Ok((head, count)),
                     Err(now) => head = now,
                 }
                 continue;
@@ -227,17 +238,36 @@ impl<T> Segment<T> {
                 // Ordering: Relaxed. A pusher that has returned happens before a pop that must see its item, and so does its move of
                 // the tail. A closed tail is the last one.
                 let tail = self.tail.load(Ordering::Relaxed);
-                if ahead(tail, head) == 0 {
-                    return match tail & CLOSED {
-                        0 => Popped::Empty,
-                        _ => Popped::UsedUp,
-                    };
-                }
-                return Popped::Claimed;
+                return Err(match ahead(tail, head) {
+                    0 if tail & CLOSED == 0 => Popped::Empty,
+                    0 => Popped::UsedUp,
+                    _ => Popped::Claimed,
+                });
             }
             // Another popper has used the position.
             head = self.head.load(Ordering::Relaxed);
         }
+    }
+
+    /// Takes the item of a position, and frees its slot.
+    ///
+    /// # Safety
+    /// This thread has claimed the position, whose slot it saw filled, and calls this once for it.
+    #[inline]
+    unsafe fn take_out(&self, position: u64) -> T {
+        let slot = self.slot(position);
+        // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
+        let item = slot.item.with_mut(|slot| {
+            // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled. So no
+            // other thread touches the slot until the stamp below.
+            let item = unsafe { slot.read() };
+            // SAFETY: the pusher has written the item, and each is read once.
+            unsafe { item.assume_init() }
+        });
+        // Ordering: Release, pairs with the Acquire of the pusher that fills the slot next.
+        let release = ordering!("queue-store-free-relaxed", Release);
+        slot.stamp.store(position.wrapping_add(self.lap()), release);
+        item
     }
 
     /// The segment behind this one.

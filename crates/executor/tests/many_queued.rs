@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_testing::watchdog;
 
-/// More than several parcels, and not a multiple of their size.
+/// More than one look moves into a ring.
 const TASKS: usize = 203;
 /// More than fit into a ring, several times.
 const MANY: usize = 5_000;
@@ -29,9 +29,9 @@ fn ticks_find_a_batch_in_order() {
     assert_eq!(*order.lock().unwrap(), (0..TASKS).collect::<Vec<_>>());
 }
 
-/// The only worker is busy: threads without a ring unpack the parcels, one task a tick, each task once.
+/// The only worker is busy: threads without a ring take a batch of tasks, one a tick, each task once.
 #[test]
-fn ticks_unpack_parcels() {
+fn ticks_take_each_task_of_a_batch_once() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build().unwrap();
     let (release, released) = channel::<()>();
@@ -89,9 +89,9 @@ fn what_a_ring_gives_up_is_published() {
     block_on(executor.spawn(spawner));
 }
 
-/// Each task that its executor drops is dropped once, also a task in a parcel.
+/// Each task that its executor drops is dropped once, also one of a batch that no thread has taken.
 #[test]
-fn parcels_are_dropped_with_their_executor() {
+fn a_batch_is_dropped_with_its_executor() {
     let _watchdog = watchdog();
     let token = Arc::new(());
     let executor = Builder::new().workers(1).try_build().unwrap();
