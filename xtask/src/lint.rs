@@ -14,11 +14,20 @@ const COUNTED: &[&str] = &["--cfg", "terrace_count"];
 /// Checks all of it; stops at the first that is not clean.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
     const FORMAT: &str = "fmt --all --check";
-    let (plain, layers) = (Build::plain(ws), || ws.layer_args());
+    let plain = Build::plain(ws);
     plain.cargo(&words(FORMAT, []))?;
-    clippy(&plain, "--workspace --all-targets", Vec::new())?;
-    // Counting is said to clippy alone: what the layers depend on is not built once more.
-    clippy_with(&plain, "--all-targets --all-features", layers(), COUNTED)?;
+    // Each program once, tests with all features. Counting is said to clippy alone: what the layers depend on is not built once more.
+    clippy(
+        &plain,
+        "--workspace --lib --bins --examples --benches",
+        Vec::new(),
+    )?;
+    clippy_with(
+        &plain,
+        "--workspace --all-targets --all-features",
+        Vec::new(),
+        COUNTED,
+    )?;
     // The models turn on the feature without which no layer compiles under the cfg of a checker.
     let loom = LOOM.build(ws);
     clippy(&loom, "--all-targets -p", vec![crate::loom::PACKAGE])?;
