@@ -103,10 +103,8 @@ impl Chunk {
     pub(crate) fn claim(&self, bit: u32) -> Option<Waker> {
         let mut cell = self.cells[bit as usize].lock();
         // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
-        let before = self.asleep.fetch_and(!(1 << bit), Ordering::Relaxed);
-        if before & (1 << bit) == 0 {
-            return None;
-        }
+        self.asleep.fetch_and(!(1 << bit), Ordering::Relaxed);
+        // Empty, if the bit was not set.
         cell.take()
     }
 }

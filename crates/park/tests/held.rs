@@ -2,15 +2,12 @@
 
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
-mod pool;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 use std::time::Duration;
 
-use pool::{eventually, token_of};
-use terrace_park::{Held, Idle, Wake as Woken, Work};
+use terrace_park::{Held, Idle, Wake, Woken, Work};
 use terrace_testing::watchdog;
 
 /// The work of a pool of two, and what is asked about it.
@@ -35,6 +32,13 @@ impl Work for Counted {
 
     fn unattended(&self) {
         self.unattended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits until `what` holds; the watchdog ends a wait in vain.
+fn eventually(what: impl Fn() -> bool) {
+    while !what() {
+        std::thread::yield_now();
     }
 }
 
@@ -63,7 +67,8 @@ fn sentinel<'scope>(
         });
         let woken = idle.park_as_sentinel(0, token, work, sleeps);
         got_up.send(()).expect("the test waits");
-        idle.leave(0, token_of(woken.expect("the only sentinel")), work);
+        let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken.expect("the only sentinel");
+        idle.leave(0, token, work);
     });
     eventually(|| idle.any_parked());
     let held = idle.hold(work).expect("it is parked");
@@ -84,7 +89,7 @@ fn a_held_sentinel_hands_the_work_that_it_sees_to_a_parked_worker() {
         let sleeper = threads.spawn(|| idle.park(1, idle.enter(1), &work));
         eventually(|| idle.any_parked());
         work.items.store(1, Ordering::SeqCst);
-        assert_eq!(idle.publish_paced(), Woken::Watched);
+        assert_eq!(idle.publish_paced(), Wake::Watched);
         sentinel.time_is_up.send(()).expect("it sleeps");
         let token = sleeper.join().expect("woken by the sentinel");
         // It cannot get up, so it lets publishers leave no more work to it.
@@ -148,7 +153,7 @@ fn a_held_worker_without_a_reason_sleeps_on() {
         eventually(|| !idle.has_sentinel());
         idle.unhold(sentinel.held, &work);
         // The worker is parked: one that was up, or owed to be, would not be woken by this.
-        eventually(|| idle.publish() == Woken::Woke(0));
+        eventually(|| idle.publish() == Wake::Woke(0));
         sentinel.up.recv().expect("it gets up");
     });
     assert_eq!(work.unattended.load(Ordering::SeqCst), 0);
