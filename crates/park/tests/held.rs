@@ -59,9 +59,11 @@ fn sentinel<'scope>(
 ) -> Sentinel {
     let (time_is_up, told) = channel();
     let (got_up, up) = channel();
+    let (asleep, is_asleep) = channel();
     threads.spawn(move || {
         let token = idle.enter(0);
         let sleeps = std::iter::from_fn(|| {
+            asleep.send(()).expect("the test waits");
             told.recv().expect("the test ends the sleep");
             None::<Duration>
         });
@@ -70,7 +72,8 @@ fn sentinel<'scope>(
         let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken.expect("the only sentinel");
         idle.leave(0, token, work);
     });
-    eventually(|| idle.any_parked());
+    // From now on it looks at nothing before its time is up.
+    is_asleep.recv().expect("it sees no work");
     let held = idle.hold(work).expect("it is parked");
     assert_eq!(held.worker(), 0);
     Sentinel {
