@@ -288,6 +288,27 @@ fn a_turn_starts_some_pending_children() {
     assert!(polled_of_pending(executor) >= 398);
 }
 
+/// Each tick is a turn of its own, also where one poll of a future ticks twice.
+#[test]
+fn a_tick_of_less_than_two_hundred_queues_none() {
+    let _watchdog = watchdog();
+    let executor = Executor::new().leak();
+    let turns = [(); 8].map(|()| {
+        executor.spawn(async {
+            let starts = || executor.spawn_eager(ready(())).is_finished();
+            (0..150).filter(|_| starts()).count()
+        })
+    });
+    (0..4).for_each(|_| assert!(executor.try_tick()));
+    block_on(async {
+        for _ in 0..4 {
+            executor.tick().await;
+        }
+    });
+    let started = turns.map(poll_once);
+    assert_eq!(started, [const { Poll::Ready(150) }; 8]);
+}
+
 /// Children that yield in their first poll, spawned by workers and from outside, beside tasks that steal them.
 #[test]
 fn children_that_yield_move_on() {

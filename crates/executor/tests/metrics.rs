@@ -160,3 +160,19 @@ fn steals_are_counted() {
         .sum();
     assert!(stolen >= 10, "{metrics:?}");
 }
+
+/// A `run` future gets the seat that an earlier one has given back. Two at once have a seat each.
+#[test]
+fn run_futures_use_seats_again() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let seats = || executor.metrics().drivers().len();
+    for _ in 0..10 {
+        block_on(executor.run(executor.spawn(async {})));
+    }
+    assert_eq!((seats(), polls(&executor.metrics())), (1, 10));
+    for _ in 0..10 {
+        block_on(executor.run(executor.run(executor.spawn(async {}))));
+    }
+    assert_eq!((seats(), polls(&executor.metrics())), (2, 20));
+}

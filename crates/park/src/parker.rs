@@ -288,6 +288,36 @@ mod tests {
     }
 
     #[test]
+    fn a_sleep_outlasts_stray_unparks() {
+        let _watchdog = watchdog();
+        let parker = Parker::new();
+        let (send, receive) = std::sync::mpsc::channel();
+        let given = terrace_sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            let (unparker, given) = (parker.unparker(), &given);
+            threads.spawn(move || {
+                for round in receive {
+                    // The other thread is about to sleep, or asleep.
+                    std::thread::yield_now();
+                    given.store(round, Ordering::Relaxed);
+                    unparker.unpark();
+                }
+            });
+            for round in 1..=100 {
+                thread::current().unpark();
+                assert!(send.send(round).is_ok());
+                if round % 2 == 0 {
+                    parker.park();
+                } else {
+                    assert!(parker.park_timeout(Duration::from_secs(3600)));
+                }
+                assert_eq!(given.load(Ordering::Relaxed), round, "it had no token");
+            }
+            drop(send);
+        });
+    }
+
+    #[test]
     fn states_in_turn() {
         let parker = Parker::new();
         let inner = &*parker.unparker.inner;

@@ -8,7 +8,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use pool::{Pool, eventually};
-use terrace_park::{GROUP_CAPACITY, Held, Idle, Restricted, Wake as Woke};
+use terrace_park::{Doing, GROUP_CAPACITY, Held, Idle, Restricted, Wake as Woke};
 use terrace_testing::watchdog;
 
 #[test]
@@ -75,6 +75,7 @@ fn a_batch_wakes_two_at_once_and_hands_on() {
     pool.with(|p| {
         let sleepers = numbers.map(|w| p.sleeper(w));
         p.await_awake(0);
+        assert_eq!(p.idle.publish_batch(0), 0, "there is no item");
         assert_eq!(p.idle.publish_batch(1), 1);
         assert_eq!(p.idle.publish_batch(100), 2);
         assert_eq!(p.idle.searching(), 3);
@@ -129,6 +130,22 @@ fn a_leaver_wakes_another_for_what_it_leaves() {
         p.idle.leave(0, token, p);
         assert_eq!(p.idle.searching(), 1);
         p.items.store(0, std::sync::atomic::Ordering::Relaxed);
+        p.idle.stop_search(sleeper.token(), p);
+    });
+}
+
+#[test]
+fn a_worker_whose_thread_never_started_leaves_its_work_to_another() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(4);
+    pool.with(|p| {
+        let sleeper = p.sleeper(1);
+        p.await_awake(0);
+        p.idle.adopt_live(0);
+        p.items.store(1, Ordering::Relaxed);
+        p.idle.abandon_live(0, p);
+        assert_eq!(p.idle.searching(), 1);
+        p.items.store(0, Ordering::Relaxed);
         p.idle.stop_search(sleeper.token(), p);
     });
 }
@@ -341,6 +358,58 @@ fn a_turn_is_passed_on_to_every_holder() {
 }
 
 #[test]
+fn a_turn_is_passed_on_to_lower_places_and_never_to_its_own() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(3);
+    pool.with(|p| {
+        let sleepers = [0, 1, 2].map(|w| p.sleeper(w));
+        p.await_awake(0);
+        let held = [2, 1].map(|worker| {
+            let held = p.idle.hold(p).expect("a worker is parked");
+            assert_eq!(held.worker(), worker);
+            held
+        });
+        let wakes: [Arc<Wakes>; 2] = std::array::from_fn(|_| Arc::default());
+        let counts = || [0, 1].map(|of| wakes[of].0.load(Ordering::Relaxed));
+        let begin = |of: usize| {
+            let waker = Arc::clone(&wakes[of]).into();
+            assert!(!p.idle.begin_wait(&held[of], p, waker));
+        };
+        begin(0);
+        assert!(!p.idle.release_other(2), "no other thread waits");
+        assert_eq!(counts(), [0, 0]);
+        begin(1);
+        // From worker 2, the highest, to worker 1.
+        assert!(p.idle.release_other(2));
+        assert_eq!(counts(), [0, 1]);
+        for held in held {
+            p.idle.end_wait(&held);
+            p.idle.unhold(held, p);
+        }
+        p.idle.unpark_all();
+        for sleeper in sleepers {
+            p.idle.stop_search(sleeper.token(), p);
+        }
+    });
+}
+
+#[test]
+fn a_wait_is_no_last_resort_while_another_worker_runs() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(2);
+    pool.with(|p| {
+        p.idle.adopt_live(0);
+        p.items.store(1, Ordering::Relaxed);
+        let waiter = p.waiter(1);
+        p.await_awake(1);
+        eventually(|| p.idle.wake_worker(1));
+        assert_eq!(waiter.outcome(), Restricted::Woken);
+        p.items.store(0, Ordering::Relaxed);
+        p.idle.leave(0, None, p);
+    });
+}
+
+#[test]
 fn a_holder_that_waits_counts_for_the_last_resort() {
     let _watchdog = watchdog();
     let pool = Pool::new(2);
@@ -364,5 +433,93 @@ fn a_holder_that_waits_counts_for_the_last_resort() {
         p.idle.unhold(held, p);
         assert_eq!(p.idle.publish(), Woke::Woke(1));
         p.idle.stop_search(sleeper.token(), p);
+    });
+}
+
+#[test]
+fn a_holder_that_is_awake_again_is_woken_by_no_thread() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(1);
+    pool.with(|p| {
+        let sleeper = p.sleeper(0);
+        p.await_awake(0);
+        let held = p.idle.hold(p).expect("a worker is parked");
+        let wakes = Arc::<Wakes>::default();
+        let begin = || assert!(!p.idle.begin_wait(&held, p, Arc::clone(&wakes).into()));
+        let calls = || wakes.0.load(Ordering::Relaxed);
+        begin();
+        assert_eq!(p.idle.publish(), Woke::WokeRestricted(0));
+        assert_eq!(calls(), 1);
+        begin();
+        p.idle.end_wait(&held);
+        assert_eq!(Arc::strong_count(&wakes), 1, "no thread has its waker");
+        assert!(!p.idle.any_restricted());
+        assert_eq!(p.idle.publish(), Woke::NoneParked);
+        assert!(!p.idle.release_other(0));
+        assert_eq!(calls(), 1);
+        p.idle.unhold(held, p);
+        p.idle.unpark_all();
+        p.idle.stop_search(sleeper.token(), p);
+    });
+}
+
+#[test]
+fn a_place_that_is_given_back_while_work_is_visible_wakes_a_worker() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(1);
+    pool.with(|p| {
+        let sleeper = p.sleeper(0);
+        p.await_awake(0);
+        let held = p.idle.hold(p).expect("a worker is parked");
+        // The holder runs, and was to look at this item.
+        p.items.store(1, Ordering::Relaxed);
+        assert_eq!(p.idle.publish(), Woke::NoneParked);
+        p.idle.unhold(held, p);
+        assert_eq!((p.idle.any_parked(), p.idle.searching()), (false, 1));
+        p.items.store(0, Ordering::Relaxed);
+        p.idle.stop_search(sleeper.token(), p);
+    });
+}
+
+#[test]
+fn a_report_says_what_each_worker_does() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(GROUP_CAPACITY + 2);
+    pool.with(|p| {
+        let sleepers = [0, 3, 4].map(|w| p.sleeper(w));
+        let sentinel = p.sentinel(1, Duration::from_secs(3600));
+        let waiter = p.waiter(GROUP_CAPACITY + 1);
+        p.await_awake(0);
+        let token = p.idle.enter(5);
+        let [waits, awake] = [4, 3].map(|worker| {
+            let held = p.idle.hold(p).expect("a worker is parked");
+            assert_eq!(held.worker(), worker);
+            held
+        });
+        assert!(!p.idle.begin_wait(&waits, p, Waker::noop().clone()));
+        let all = [
+            (0, Doing::Parked),
+            (1, Doing::Watching),
+            (2, Doing::Absent),
+            (3, Doing::Held),
+            (4, Doing::HeldWaiting),
+            (5, Doing::Awake),
+            (GROUP_CAPACITY, Doing::Absent),
+            (GROUP_CAPACITY + 1, Doing::Waiting),
+            (10 * GROUP_CAPACITY, Doing::Absent),
+        ];
+        for (worker, doing) in all {
+            assert_eq!(p.idle.doing(worker), doing, "worker {worker}");
+        }
+        p.idle.end_wait(&waits);
+        for held in [waits, awake] {
+            p.idle.unhold(held, p);
+        }
+        p.idle.unpark_all();
+        for sleeper in sleepers.into_iter().chain([sentinel]) {
+            p.idle.stop_search(sleeper.token(), p);
+        }
+        p.idle.stop_search(token, p);
+        assert_eq!(waiter.outcome(), Restricted::Woken);
     });
 }

@@ -165,7 +165,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::{Entry, Queue};
     use crate::children::Core;
@@ -195,6 +195,75 @@ mod tests {
         }
         let child = queue.take_inside(&other, Look::Whole);
         child.expect("the child is queued").run();
-        assert!(queue.take_inside(&other, Look::Whole).is_none());
+        // No child is left, so these looks go to no job.
+        for _ in 0..MANY {
+            assert!(queue.take_inside(&other, Look::Whole).is_none());
+        }
+    }
+
+    /// A queue of so many jobs, whose numbers in it are those that they say when they run.
+    struct Numbered {
+        queue: Queue,
+        said: Arc<AtomicUsize>,
+    }
+
+    impl Numbered {
+        fn new(count: usize) -> Self {
+            let mut numbered = Self {
+                queue: Queue::default(),
+                said: Arc::default(),
+            };
+            (0..count).for_each(|number| numbered.push(number));
+            numbered
+        }
+
+        fn push(&mut self, number: usize) {
+            let said = Arc::clone(&self.said);
+            let job = Job::new(move || said.store(number, Ordering::Relaxed));
+            self.queue.push(Entry::Job(job));
+        }
+
+        /// The number of the job that was taken, if one was.
+        fn take(&mut self, take: impl Fn(&mut Queue) -> Option<Job>) -> Option<usize> {
+            let job = take(&mut self.queue)?;
+            job.run();
+            Some(self.said.load(Ordering::Relaxed))
+        }
+    }
+
+    /// A thread that waits for a scope runs what it has queued since the scope began.
+    #[test]
+    fn the_newest_jobs_from_a_number_on() {
+        let mut jobs = Numbered::new(2);
+        let from = jobs.queue.top();
+        assert_eq!(from, 2);
+        jobs.push(2);
+        jobs.push(3);
+        let mut take = |from| jobs.take(|queue| queue.take_newest(from));
+        assert_eq!([(); 3].map(|()| take(from)), [Some(3), Some(2), None]);
+        // The numbers go on where they were, whatever was taken.
+        jobs.push(4);
+        let mut take = |from| jobs.take(|queue| queue.take_newest(from));
+        assert_eq!(
+            [5, 4, 4, 1, 0].map(&mut take),
+            [None, Some(4), None, Some(1), Some(0)]
+        );
+    }
+
+    /// A thread that was sent a job first runs what it had queued by then.
+    #[test]
+    fn the_newest_and_the_oldest_jobs_below_a_number() {
+        let mut newest = Numbered::new(4);
+        let mut take = |top| newest.take(|queue| queue.take_newest_below(top));
+        assert_eq!(
+            [2, 2, 2, 4, 4].map(&mut take),
+            [Some(1), Some(0), None, Some(3), Some(2)]
+        );
+        let mut oldest = Numbered::new(4);
+        let mut take = |top| oldest.take(|queue| queue.take_oldest_below(top));
+        assert_eq!(
+            [2, 2, 2, 4, 4].map(&mut take),
+            [Some(0), Some(1), None, Some(2), Some(3)]
+        );
     }
 }

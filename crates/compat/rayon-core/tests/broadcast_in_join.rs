@@ -37,6 +37,20 @@ fn in_a_part_of_another_broadcast() {
     }
 }
 
+/// The thread that made the pool is one of its threads, and is reached like the others.
+#[test]
+fn on_the_thread_that_made_the_pool() {
+    let _watchdog = watchdog();
+    let made = std::thread::spawn(|| {
+        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let _pool = builder.build().unwrap();
+        for _ in 0..ROUNDS {
+            assert_eq!(broadcast_from_the_other_half(), 2);
+        }
+    });
+    made.join().unwrap();
+}
+
 /// Before a thread runs its part, it runs jobs of its own.
 #[test]
 fn in_a_job_that_comes_before_a_part() {

@@ -99,6 +99,56 @@ fn a_broadcast_reaches_the_place_of_a_caller() {
     }
 }
 
+/// The caller waits for a half that another thread has taken. That thread broadcasts, so the caller has to run its part in the wait.
+#[test]
+fn a_broadcast_from_the_other_half_reaches_the_place_of_the_caller() {
+    let _turn = global();
+    for _ in 0..50 {
+        let stolen = AtomicUsize::new(0);
+        let second = || {
+            stolen.store(1, Ordering::Relaxed);
+            // Often the caller sleeps by then.
+            thread::sleep(Duration::from_micros(200));
+            rayon_core::broadcast(|context| context.index())
+        };
+        let first = || {
+            while stolen.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+        };
+        let ((), indices) = rayon_core::join(first, second);
+        assert_eq!(indices, [0, 1]);
+    }
+}
+
+/// A caller that was asleep in its place can be reached. If it leaves before it has run what was sent to the place, the thread that
+/// sleeps there runs that.
+#[test]
+fn a_part_that_a_caller_leaves_runs_in_its_place() {
+    let _turn = global();
+    for _ in 0..50 {
+        let (sender, parts) = std::sync::mpsc::channel();
+        rayon_core::scope(|_| {
+            let stolen = AtomicUsize::new(0);
+            let first = || {
+                while stolen.load(Ordering::Relaxed) == 0 {
+                    thread::yield_now();
+                }
+            };
+            let second = || {
+                stolen.store(1, Ordering::Relaxed);
+                // Often the caller sleeps by then.
+                thread::sleep(Duration::from_micros(200));
+            };
+            rayon_core::join(first, second);
+            rayon_core::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+        });
+        let mut indices: Vec<usize> = parts.iter().collect();
+        indices.sort_unstable();
+        assert_eq!(indices, [0, 1]);
+    }
+}
+
 /// Halves that wait for each other need two threads, also where one of them is a caller in a place.
 #[test]
 fn halves_that_meet() {

@@ -62,3 +62,42 @@ fn a_call_runs_on_a_thread_whose_stack_the_environment_sets() {
         assert!(!rayon_core::join(|| IS_CALLER.get(), || ()).0);
     }
 }
+
+/// What a program says of the threads of its global pool is for calls from outside, too: so these run on such threads. Where it says
+/// nothing, some run in the place of a thread that sleeps.
+#[test]
+fn a_call_runs_on_a_thread_of_which_the_program_has_said_something() {
+    const SAID: &str = "RAYON_CORE_TEST_SAID";
+    if !is_started() {
+        let name = "a_call_runs_on_a_thread_of_which_the_program_has_said_something";
+        for said in ["nothing", "name", "stack", "start", "exit", "spawn"] {
+            succeeds(said, started(name).env(SAID, said));
+        }
+        return;
+    }
+    let _watchdog = watchdog();
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let said = std::env::var(SAID).expect("the test says it");
+    let made = match said.as_str() {
+        "name" => builder.thread_name(|_| "named".to_owned()).build_global(),
+        "stack" => builder.stack_size(1 << 20).build_global(),
+        "start" => builder.start_handler(|_| ()).build_global(),
+        "exit" => builder.exit_handler(|_| ()).build_global(),
+        "spawn" => {
+            let spawn = |thread: rayon_core::ThreadBuilder| {
+                thread::spawn(|| thread.run());
+                Ok(())
+            };
+            builder.spawn_handler(spawn).build_global()
+        }
+        _ => builder.build_global(),
+    };
+    made.expect("no other test has made it");
+    let caller = thread::current().id();
+    let in_place = (0..1_000).any(|_| {
+        // So that a thread of the pool sleeps.
+        thread::sleep(Duration::from_micros(100));
+        rayon_core::join(|| thread::current().id() == caller, || ()).0
+    });
+    assert_eq!(in_place, said == "nothing", "{said}");
+}

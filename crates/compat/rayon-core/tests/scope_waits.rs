@@ -5,6 +5,7 @@ mod pools;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use rayon_core::{join, scope, spawn};
 use terrace_testing::watchdog;
@@ -38,6 +39,43 @@ fn a_child_in_the_middle_of_a_long_queue() {
         });
         until(queued);
     });
+}
+
+/// Each child queues another one and blocks until that has run. Only the thread that waits for the scope can run it, and it is mostly
+/// asleep by then: both kinds of scopes have to wake it.
+#[test]
+fn a_child_in_the_queue_of_a_thread_that_blocks() {
+    let _watchdog = watchdog();
+    let pool = pool(2);
+    let doze = || thread::sleep(Duration::from_millis(1));
+    for round in 0..20 {
+        let begun = AtomicBool::new(false);
+        let begun = &begun;
+        let (sender, ran) = channel();
+        let inner = move || sender.send(()).expect("the parent listens");
+        let wait = move || ran.recv().expect("the child has run");
+        if round % 2 == 0 {
+            pool.scope(|scope| {
+                scope.spawn(move |scope| {
+                    set(begun);
+                    doze();
+                    scope.spawn(move |_| inner());
+                    wait();
+                });
+                until(begun);
+            });
+        } else {
+            pool.scope_fifo(|scope| {
+                scope.spawn_fifo(move |scope| {
+                    set(begun);
+                    doze();
+                    scope.spawn_fifo(move |_| inner());
+                    wait();
+                });
+                until(begun);
+            });
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
+use std::thread;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use terrace_testing::watchdog;
@@ -26,6 +27,29 @@ fn a_part_of_a_broadcast_finds_what_the_handler_has_set() {
         let pool = pool(|_| IS_SET.set(true));
         assert_eq!(pool.broadcast(|_| IS_SET.get()), [true; THREADS]);
     }
+}
+
+#[test]
+fn threads_have_the_names_that_the_program_gives_them() {
+    let _watchdog = watchdog();
+    let names: Vec<_> = (0..THREADS).map(|i| Some(format!("number {i}"))).collect();
+    let builder = || {
+        let builder = ThreadPoolBuilder::new().num_threads(THREADS);
+        builder.thread_name(|index| format!("number {index}"))
+    };
+    let own = || thread::current().name().map(str::to_owned);
+    let pool = builder().build().expect("the threads start");
+    assert_eq!(pool.broadcast(|_| own()), names);
+    // A program that starts the threads itself is told the names.
+    let mut told = Vec::new();
+    let builder = builder().spawn_handler(|thread| {
+        told.push(thread.name().map(str::to_owned));
+        thread::spawn(|| thread.run());
+        Ok(())
+    });
+    let pool = builder.build().expect("the threads start");
+    drop(pool);
+    assert_eq!(told, names);
 }
 
 /// The parts block until this test has heard of each thread.
