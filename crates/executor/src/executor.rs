@@ -35,7 +35,8 @@ use crate::spawner::Spawner;
 ///
 /// The drop waits as long as these polls take. Two executors that are dropped in each other's tasks wait for each other
 /// without end: a worker of each is inside the drop of the other. The same holds for longer circles. So drop at least
-/// one of such executors outside of the tasks of the others.
+/// one of such executors outside of the tasks of the others. A task that drops its own executor waits without end if a
+/// worker blocks on that task.
 ///
 /// Worker threads run freely, so what they run must own its data: they exist only for
 /// `Executor<'static>`.

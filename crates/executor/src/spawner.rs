@@ -12,8 +12,8 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::boxing_large;
 use terrace_local::task::{CoreRef, Task};
+use terrace_local::{Spawn, boxing_large};
 use terrace_sync::Arc;
 
 use crate::parts::current::{Current, ExecutorId, current};
@@ -170,6 +170,18 @@ impl Spawner {
             // SAFETY: future and output are Send and 'static.
             Lane::High | Lane::Background => unsafe { spawn_on(&self.pool, lane, future) },
         })
+    }
+}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for Spawner {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
     }
 }
 

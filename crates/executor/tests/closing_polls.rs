@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -99,6 +100,48 @@ fn a_wait_inside_of_such_a_poll_runs_its_task() {
         drop(parent.take());
         assert_eq!(result.load(Ordering::Relaxed), 42);
     });
+}
+
+/// A thread waits in a poll for a task that lies behind a worker. Then the executor is dropped: its worker ends, and leaves the task to
+/// that thread, which sleeps already and did not drive the executor while there was a worker.
+#[test]
+fn a_wait_inside_of_such_a_poll_learns_that_the_workers_are_gone() {
+    let _watchdog = watchdog();
+    for through_a_peer in [false, true] {
+        let executor = Builder::new().workers(0).build();
+        let peer = Builder::new().workers(1).build();
+        let [(begins, begun), (blocks, blocked), (release, released)] =
+            [(); 3].map(|()| channel::<()>());
+        let (give, given) = channel();
+        let other = peer.spawner();
+        let parent = executor.spawn(async move {
+            begins.send(()).unwrap();
+            let child: Task<u32> = given.recv().unwrap();
+            if through_a_peer {
+                block_on(other.spawn(child))
+            } else {
+                block_on(child)
+            }
+        });
+        let waiter = thread::spawn(move || block_on(parent));
+        begun.recv().unwrap();
+        // The waiter is in the poll. From here on it is the worker that runs the tasks of the executor.
+        executor.set_workers(1).unwrap();
+        let blocker = async move {
+            blocks.send(()).unwrap();
+            let _gone = released.recv();
+        };
+        executor.spawn(blocker).detach();
+        blocked.recv().unwrap();
+        give.send(executor.spawn(async { 42 })).unwrap();
+        // Until the waiter sleeps, and then until the worker was asked to end, most likely. Else the test is about an easier case.
+        thread::sleep(Duration::from_millis(20));
+        let end = thread::spawn(move || drop(executor));
+        thread::sleep(Duration::from_millis(20));
+        drop(release);
+        end.join().unwrap();
+        assert_eq!(waiter.join().unwrap(), 42);
+    }
 }
 
 /// A task takes the executor's last reference, spawns onto the executor, lets the reference go and awaits its children, all in one

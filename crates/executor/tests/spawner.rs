@@ -8,8 +8,35 @@ use std::sync::mpsc::channel;
 use std::task::Poll;
 use std::thread;
 
-use terrace_executor::{Builder, Current, Executor, Lane, Spawner, block_on, current};
+use terrace_executor::{
+    Builder, Current, Executor, Lane, Spawner, TaskGroup, TaskSet, block_on, current,
+};
 use terrace_testing::{Drops, Random, Yields, text_of, watchdog};
+
+/// A set or a group in a task spawns by a handle, as a task cannot borrow its executor: onto the executor, or onto one thread.
+#[test]
+fn sets_and_groups_in_tasks_spawn_by_handles() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(2).build();
+    let pinned = executor.worker_spawners().swap_remove(1);
+    let (ids, numbers) = block_on(executor.spawn(async move {
+        let mut set = TaskSet::new(pinned);
+        for _ in 0..4 {
+            set.spawn(async { thread::current().id() });
+            set.spawn_eager(async { thread::current().id() });
+        }
+        let ids = set.join_all().await.unwrap();
+        let mut group = TaskGroup::<_, u32, ()>::new(Current::spawner().unwrap());
+        for n in 0..4 {
+            group.spawn(async move { Ok(n) });
+            group.spawn_eager(async move { Ok(n + 10) });
+        }
+        (ids, group.join_all().await)
+    }));
+    let there = block_on(executor.worker_spawners()[1].spawn(async { thread::current().id() }));
+    assert_eq!(ids, [there; 8]);
+    assert_eq!(numbers, Ok(vec![0, 10, 1, 11, 2, 12, 3, 13]));
+}
 
 /// The task never ends, and keeps a spawner of its own executor. The drop of the executor drops it all the same.
 #[test]

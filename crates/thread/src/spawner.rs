@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::task::{self, CoreRef};
-use terrace_local::{Task, boxing_large};
+use terrace_local::{Spawn, Task, boxing_large};
 use terrace_sync::Arc;
 
 use crate::id::ThreadId;
@@ -229,6 +229,18 @@ impl ThreadSpawner {
     #[inline]
     pub fn notify(&self) {
         self.pinned.notify();
+    }
+}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for ThreadSpawner {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
     }
 }
 

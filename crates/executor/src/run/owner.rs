@@ -119,6 +119,11 @@ impl Pool {
         // use them.
         if !is_borrowed_by_poll(shared) {
             shared.leave_holders();
+            if !shared.is_closed() {
+                // A thread is inside of a poll. If it waits there since the pool had workers, it does not drive the pool yet, and no other
+                // thread runs what that poll waits for.
+                threadless::announce();
+            }
         }
     }
 }
