@@ -166,7 +166,8 @@ impl Worker {
     /// Cost: as [`spawn`](Self::spawn), and a lock and two allocations for the list of workers.
     ///
     /// # Panics
-    /// If there is no worker with this number, or the handle knows no pool.
+    /// If there is no worker with this number, or the handle knows no pool. A [hosted](crate::Builder::build_hosted) worker is there once its
+    /// thread has begun.
     ///
     /// # Examples
     ///
