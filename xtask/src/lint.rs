@@ -16,10 +16,10 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     const FORMAT: &str = "fmt --all --check";
     let plain = Build::plain(ws);
     plain.cargo(&words(FORMAT, []))?;
-    // Each program once, tests with all features. Counting is said to clippy alone: what the layers depend on is not built once more.
+    // Each program once, tests with all features but for those that want none. Counting is said to clippy alone: what the layers depend on is not built once more.
     clippy(
         &plain,
-        "--workspace --lib --bins --examples --benches",
+        "--workspace --lib --bins --examples --benches --test no_timeline --test single --test api",
         Vec::new(),
     )?;
     clippy_with(

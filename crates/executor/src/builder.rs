@@ -297,7 +297,7 @@ impl Builder {
     /// `block_on`.
     ///
     /// The call comes before one and a half times the limit is over, or 1 ms later, and no more exactly than the system's timer. A
-    /// thread of the executor's own makes it, which ends within a second of the executor's drop. After the drop no call begins, but for one
+    /// thread of the executor's own makes it, which ends within a second of the executor's drop, or with the report that it is in. After the drop no call begins, but for one
     /// that is just beginning. A panic of `report` ends nothing.
     ///
     /// Cost: a look at the record of each task, twice in `limit`. That thread also wakes up while the executor is idle.

@@ -103,25 +103,31 @@ fn a_wait_inside_of_such_a_poll_runs_its_task() {
 }
 
 /// A thread waits in a poll for a task that lies behind a worker. Then the executor is dropped: its worker ends, and leaves the task to
-/// that thread, which sleeps already and did not drive the executor while there was a worker.
+/// that thread, which sleeps already and did not drive the executor while there was a worker. The worker may itself wait for that thread.
 #[test]
 fn a_wait_inside_of_such_a_poll_learns_that_the_workers_are_gone() {
     let _watchdog = watchdog();
-    for through_a_peer in [false, true] {
+    for (through_a_peer, frees_the_worker) in
+        [(false, false), (true, false), (false, true), (true, true)]
+    {
         let executor = Builder::new().workers(0).build();
         let peer = Builder::new().workers(1).build();
         let [(begins, begun), (blocks, blocked), (release, released)] =
             [(); 3].map(|()| channel::<()>());
         let (give, given) = channel();
-        let other = peer.spawner();
+        let (other, releases) = (peer.spawner(), release.clone());
         let parent = executor.spawn(async move {
             begins.send(()).unwrap();
             let child: Task<u32> = given.recv().unwrap();
-            if through_a_peer {
+            let value = if through_a_peer {
                 block_on(other.spawn(child))
             } else {
                 block_on(child)
+            };
+            if frees_the_worker {
+                releases.send(()).unwrap();
             }
+            value
         });
         let waiter = thread::spawn(move || block_on(parent));
         begun.recv().unwrap();
@@ -129,7 +135,7 @@ fn a_wait_inside_of_such_a_poll_learns_that_the_workers_are_gone() {
         executor.set_workers(1).unwrap();
         let blocker = async move {
             blocks.send(()).unwrap();
-            let _gone = released.recv();
+            released.recv().unwrap();
         };
         executor.spawn(blocker).detach();
         blocked.recv().unwrap();
@@ -138,7 +144,9 @@ fn a_wait_inside_of_such_a_poll_learns_that_the_workers_are_gone() {
         thread::sleep(Duration::from_millis(20));
         let end = thread::spawn(move || drop(executor));
         thread::sleep(Duration::from_millis(20));
-        drop(release);
+        if !frees_the_worker {
+            release.send(()).unwrap();
+        }
         end.join().unwrap();
         assert_eq!(waiter.join().unwrap(), 42);
     }

@@ -68,7 +68,8 @@ impl Idle {
 impl Driver<'_> {
     /// Announces the sleep: from now on publishers may call `waker`. Ends with a heavy fence.
     ///
-    /// The caller then looks once more at everything it could be woken for, and calls [`wake`](Self::wake) if it sees anything.
+    /// The caller has ended its last sleep by [`wake`](Self::wake). It then looks once more at everything it could be woken for, and calls
+    /// `wake` if it sees anything.
     ///
     /// Cost: one lock, one heavy fence, a clone of the waker.
     ///
@@ -97,10 +98,10 @@ impl Driver<'_> {
     /// ```
     pub fn sleep(&mut self, waker: &Waker) {
         let waker = waker.clone();
-        // If it was notified since its last sleep, the caller's look serves that, too.
+        // A caller has ended its last sleep. One that has not may have been notified since: the look after this serves that.
         let _ = self.wake();
         self.sleep = Some(self.idle.drivers.put_to_sleep(waker));
-        // Fence pair: `light` in publish. Either the publisher sees this driver's bit, or the driver sees its item.
+        // Fence pair: `light` in publish. Either the publisher sees that a driver is asleep, or the driver sees its item.
         unless_weakened!("park-driver-fence", heavy());
     }
 

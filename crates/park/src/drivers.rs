@@ -57,7 +57,8 @@ impl Drivers {
 
     /// A new driver, awake.
     pub(crate) fn enter(&self) {
-        // Ordering: Relaxed. Of any drivers, the last one to be counted here makes room for all of them, and before it sleeps.
+        // Ordering: Relaxed. Of the drivers in the list, the last one to be counted here makes room for all of them before it sleeps: a
+        // driver leaves the list under the lock before it counts itself out, and this one takes the lock afterwards.
         let all = self.all.fetch_add(1, Ordering::Relaxed) + 1;
         let asleep = &mut self.list.lock().asleep;
         asleep.reserve(all.saturating_sub(asleep.len()));

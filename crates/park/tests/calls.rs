@@ -50,7 +50,7 @@ fn sleep(driver: &mut Driver<'_>) -> Arc<Calls> {
     calls
 }
 
-/// This many drivers: more than lie in one chunk of places.
+/// Many drivers.
 fn many(idle: &Idle) -> Vec<Driver<'_>> {
     (0..40).map(|_| idle.driver()).collect()
 }
@@ -99,7 +99,7 @@ fn the_driver_that_fell_asleep_last_is_notified() {
     let _watchdog = watchdog();
     let idle = Idle::new(0);
     let mut drivers = many(&idle);
-    // Neither first to last nor last to first, and in two chunks.
+    // Neither first to last nor last to first.
     let order = [20, 3, 30, 0, 17];
     let calls = order.map(|number| sleep(&mut drivers[number]));
     for (number, calls) in order.into_iter().zip(calls).rev() {

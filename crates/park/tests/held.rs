@@ -14,6 +14,8 @@ use terrace_testing::watchdog;
 #[derive(Default)]
 struct Counted {
     items: AtomicUsize,
+    /// Looks that found no item.
+    in_vain: AtomicUsize,
     /// Whether worker 0 has work that only it can run: 1 if so.
     private: AtomicUsize,
     questions: AtomicUsize,
@@ -22,7 +24,11 @@ struct Counted {
 
 impl Work for Counted {
     fn takeable(&self) -> bool {
-        self.items.load(Ordering::SeqCst) > 0
+        let finds = self.items.load(Ordering::SeqCst) > 0;
+        if !finds {
+            self.in_vain.fetch_add(1, Ordering::SeqCst);
+        }
+        finds
     }
 
     fn has_private_work(&self, worker: usize) -> bool {
@@ -89,8 +95,10 @@ fn a_held_sentinel_hands_the_work_that_it_sees_to_a_parked_worker() {
     let (idle, work) = (Idle::new(2), Counted::default());
     std::thread::scope(|threads| {
         let sentinel = sentinel(threads, &idle, &work);
+        let before = work.in_vain.load(Ordering::SeqCst);
         let sleeper = threads.spawn(|| idle.park(1, idle.enter(1), &work));
-        eventually(|| idle.any_parked());
+        // It has looked for the last time.
+        eventually(|| idle.any_parked() && work.in_vain.load(Ordering::SeqCst) > before);
         work.items.store(1, Ordering::SeqCst);
         assert_eq!(idle.publish_paced(), Wake::Watched);
         sentinel.time_is_up.send(()).expect("it sleeps");

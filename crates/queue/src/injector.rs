@@ -22,12 +22,12 @@ use crate::spill::Spill;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// Cost: one RMW for a push, one for a pop, two for a pop of several items that lie in one ring. The check for an empty queue is four loads. It allocates when its last ring is full, so at
-/// most once more after its longest time, and keeps that memory: 32 slots at least, and fewer than four for each item of the longest
-/// time. A slot is an item and a word.
+/// Cost: one RMW for a push, one for a pop, two for a pop of several items that lie in one ring. The check for an empty queue is four
+/// loads. It allocates when its last ring is full, so at most once more after its longest time, and keeps that memory: 32 slots at least, and
+/// fewer than four for each item of the longest time. A slot is an item and a word.
 ///
 /// A pop waits for a thread that was preempted in the middle of the push of the first item, a push for one that was preempted in
-/// the middle of a pop from the same slot. They spin, and then yield the processor. So an injector is not for interrupts, signal handlers,
+/// the middle of a pop from the same slot, or of several items. They spin, and then yield the processor. So an injector is not for interrupts, signal handlers,
 /// or threads of different real-time priorities on one processor.
 ///
 /// Algorithm: a chain of closable rings, as in LCRQ (Morrison and Afek, "Fast Concurrent Queues for x86 Processors", 2013), each of them

@@ -267,18 +267,3 @@ fn idle_group_added() {
         added.join().unwrap();
     });
 }
-
-/// Two drivers are made at once: one place each, in a chunk that both have wanted to add.
-///
-/// Fails where the ordering of the exchange that the slower one loses is relaxed (`--sweep`).
-#[test]
-fn idle_two_first_drivers() {
-    model(|| {
-        let f = Fixture::new(Shape::OneGroupOfTwo, 0);
-        let other = f.clone();
-        let second = thread::spawn(move || drop(other.idle.driver()));
-        drop(f.idle.driver());
-        second.join().unwrap();
-        assert_eq!(f.idle.driver_count(), (0, 0));
-    });
-}

@@ -34,7 +34,7 @@ use crate::tuned::BATCH;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "no thread saw these tasks while they were on the way: a looker without a token publishes them"]
 pub(crate) enum Refilled {
-    /// The taker has moved other tasks into its ring, or back into the injector.
+    /// The taker has moved other tasks into its ring.
     Yes,
     /// The taker has moved no other task.
     No,
@@ -68,7 +68,8 @@ pub enum Lane {
     Background,
 }
 
-/// The queue of a lane. Few tasks go there, so it may be one that allocates for some tens of them.
+/// The queue of a lane. It costs a read-modify-write more each way than the injector, and an allocation for 31 tasks. Programs spawn most tasks
+/// on the normal lane.
 pub(crate) struct LaneQueue(ConcurrentQueue<Runnable>);
 
 impl Default for LaneQueue {

@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     /// Whether the pool has no workers and is no longer being shut down: the waiters drive it. One that reads an old value takes a task more,
     /// or reads the announcement that follows.
     pub(crate) may_drive: Flag,
+    /// Whether they ever did.
+    pub(crate) was_driven: Flag,
     /// How the pool starts its threads, and the threads that it has started.
     pub(crate) threads: Threads,
     /// Waits on top of which their workers run what they wait for.
@@ -103,6 +105,7 @@ impl Shared {
             quiet: QuietWaiters::default(),
             waiters: Event::default(),
             may_drive: Flag::default(),
+            was_driven: Flag::default(),
             threads,
             waits_beneath: Level::default(),
             records: inspect::Table::new(id.0.get(), polls_here),

@@ -90,7 +90,7 @@ pub(crate) async fn tick(pool: &Shared) {
 #[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
     eager::begin_turn();
-    // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
+    // The usual case, for less: in a pool that only ever had ticks, the injector's oldest task is the first of the order.
     if let Some(outside) = frames::Outside::of_polls() {
         if let Some(task) = pool.injector.take_unrivalled() {
             outside.poll(pool, task);

@@ -91,6 +91,11 @@ impl Pool {
         shared.idle.unpark_all();
         // Of the threads that wait, only those inside of a poll of the pool still drive it.
         shared.notify_waiters(usize::MAX);
+        if shared.was_driven.get() {
+            // One that has begun such a wait while the pool had workers does not drive it yet. No other thread will run what that poll waits
+            // for, and a worker may wait for the poll.
+            threadless::announce();
+        }
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
@@ -119,11 +124,6 @@ impl Pool {
         // use them.
         if !is_borrowed_by_poll(shared) {
             shared.leave_holders();
-            if !shared.is_closed() {
-                // A thread is inside of a poll. If it waits there since the pool had workers, it does not drive the pool yet, and no other
-                // thread runs what that poll waits for.
-                threadless::announce();
-            }
         }
     }
 }

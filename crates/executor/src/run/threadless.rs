@@ -43,6 +43,7 @@ pub(crate) fn register(pool: &Arc<Shared>) {
     if !pools.iter().any(|other| other.ptr_eq(&weak)) {
         pools.push(weak);
         pool.may_drive.set(true);
+        pool.was_driven.set(true);
         // Ordering: Relaxed, a hint. A thread that has to see the pool's tasks got the pool from another thread after
         // this, or sees the announcement (`Broadcast`).
         COUNT.fetch_add(1, Ordering::Relaxed);
