@@ -165,7 +165,8 @@ fn steals_are_counted() {
 #[test]
 fn run_futures_use_seats_again() {
     let _watchdog = watchdog();
-    let executor = Executor::new();
+    // Its worker never begins. Without one, a thread that waits in another test would run the tasks.
+    let (executor, _worker) = Builder::new().workers(1).build_hosted();
     let seats = || executor.metrics().drivers().len();
     for _ in 0..10 {
         block_on(executor.run(executor.spawn(async {})));

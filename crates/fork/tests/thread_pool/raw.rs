@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use terrace_executor::{Builder, Executor, Payload, Shutdown};
+use terrace_executor::{Builder, Executor, Payload};
 use terrace_fork::{MemberScope, RawJob, ThreadPool, Worker, Yield};
 use terrace_testing::{text, watchdog};
 
@@ -140,27 +140,6 @@ fn queue_and_leave(executor: Arc<Executor<'static>>, calls: &Arc<Calls>) {
         unsafe { spawner.spawn_raw(Boxed::queueable(calls, nothing)) };
     }
     drop(executor);
-}
-
-/// A shutdown drops the jobs that no thread has run. These have ended, as those have that ran.
-#[test]
-fn those_that_a_shutdown_drops_are_counted_out() {
-    let _watchdog = watchdog();
-    // The first one that is dropped panics.
-    let handler = |payload: Payload| assert_eq!(text(&*payload), "dropped");
-    let executor = Builder::new().workers(0).panic_handler(handler).build();
-    let calls = Arc::new(Calls::default());
-    let spawner = executor.spawner();
-    for _ in 0..3 {
-        // SAFETY: the job is new, and its functions free it.
-        unsafe { spawner.spawn_raw(Boxed::queueable(&calls, nothing)) };
-    }
-    assert!(executor.try_tick());
-    assert_eq!(executor.metrics().num_alive_tasks(), 2);
-    let ended = executor.shutdown(Shutdown::DropQueued, None);
-    ended.expect("no thread runs a job");
-    assert_eq!(calls.seen(), (1, 2));
-    assert_eq!(executor.metrics().num_alive_tasks(), 0);
 }
 
 /// No thread drives the first executor; the worker of the second is in the middle of a task when it ends.
