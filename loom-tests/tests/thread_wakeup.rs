@@ -91,7 +91,7 @@ fn life(items: usize) {
     });
 }
 
-/// A notifier reaches a thread that becomes a worker meanwhile, or the new worker sees the notifier's item.
+/// While a thread becomes a worker, a notifier reaches that thread, or the new worker sees the notifier's item.
 ///
 /// Seen to deadlock without the fence (`thread-next-fence`), and if the notifier does not look whether the thread is a worker now
 /// (`thread-next-ignored`).

@@ -64,7 +64,7 @@ fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
         |line| {
             let finished = run_limited(plain.command(&words(line, [])), LIMIT)?;
             finished.passed()?;
-            // This job prints the names of its tests at its end: the other jobs print meanwhile.
+            // The command prints the names of this job's tests at the end of the job, as the other jobs print while it runs.
             print!("{}", finished.output);
             Ok("passed".to_owned())
         },

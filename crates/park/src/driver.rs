@@ -9,7 +9,7 @@ use crate::idle::Idle;
 
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
-/// A driver that is forgotten counts as one for ever, and may cost one notification. If it was notified and is neither polled nor
+/// A program that forgets a driver leaves it counted for ever, and a publisher may spend one notification on it. If it was notified and is neither polled nor
 /// dropped, it delays that item until the next publish. Beside other drivers, publishers notify another one when
 /// the publishes since the last answer reach a power of two, or a multiple of 64.
 ///

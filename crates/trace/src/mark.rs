@@ -144,7 +144,7 @@ impl Caller {
         Self(inner::here())
     }
 
-    /// Until the calling thread drops the result, each task that it spawns has this line as its spawn site. The thread may meanwhile drop a
+    /// Until the calling thread drops the result, each task that it spawns has this line as its spawn site. In that time the thread may drop a
     /// future that a closed executor refuses. If the destructor of that future spawns tasks, the timeline shows this line for them, too. The [type](Self) has an
     /// example.
     #[inline(always)]
