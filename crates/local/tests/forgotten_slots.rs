@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use terrace_local::{LocalExecutor, TaskGroup, TaskSet};
-use terrace_testing::{Random, Wakes, Yields, watchdog};
+use terrace_testing::{Random, WakerSlot, Wakes, Yields, watchdog};
 
 type Set<'e, T> = TaskSet<&'e LocalExecutor<'static>, T>;
 
-/// Each block of slots that a list keeps has a waker of the task that awaits it; the test has one of its own at most.
-fn blocks(wakes: &Arc<Wakes>) -> usize {
+/// For each range of 1,024 numbers of which a list keeps slots, it has a waker of the task that awaits it; the test has one of its own
+/// at most.
+fn ranges(wakes: &Arc<Wakes>) -> usize {
     Arc::strong_count(wakes) - 1
 }
 
@@ -26,7 +27,7 @@ fn a_task_that_goes_on_keeps_no_slots_of_others() {
     let waker = wakes.waker();
     let context = &mut Context::from_waker(&waker);
     let goes_on = set.spawn(pending());
-    for number in 1..=1_000 {
+    for number in 1..=10_000 {
         set.spawn(async move {
             Yields(1).await;
             number
@@ -37,7 +38,7 @@ fn a_task_that_goes_on_keeps_no_slots_of_others() {
             panic!("task {number} has ended");
         };
         assert_eq!((found, output), (number, number));
-        assert!(blocks(&wakes) <= 4, "{number} tasks: {}", blocks(&wakes));
+        assert!(ranges(&wakes) <= 4, "{number} tasks: {}", ranges(&wakes));
     }
     assert!(set.abort(goes_on) && !set.abort(500) && !set.abort(usize::MAX));
     executor.run_until_stalled();
@@ -51,7 +52,7 @@ fn a_child_that_goes_on_keeps_no_slots_of_others() {
     let mut group = TaskGroup::<_, usize, Infallible>::new(&executor);
     let wakes = Wakes::new();
     group.spawn(pending());
-    for number in 1..=1_000 {
+    for number in 1..=10_000 {
         group.spawn(async move {
             Yields(2).await;
             Ok(number)
@@ -64,11 +65,79 @@ fn a_child_that_goes_on_keeps_no_slots_of_others() {
             executor.try_tick();
         };
         assert_eq!(value, Some(Ok((number, number))));
-        assert!(blocks(&wakes) <= 3, "{number} children: {}", blocks(&wakes));
+        assert!(ranges(&wakes) <= 3, "{number} children: {}", ranges(&wakes));
     }
     drop(group);
     executor.run_until_stalled();
     assert!(executor.is_empty());
+}
+
+/// Thousands of tasks live at once, and end in random order.
+#[test]
+fn the_end_of_each_of_many_tasks_is_seen() {
+    let _watchdog = watchdog();
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let executor = LocalExecutor::new();
+        let mut set: Set<'_, usize> = TaskSet::new(&executor);
+        let wakes = Wakes::new();
+        let waker = wakes.waker();
+        let context = &mut Context::from_waker(&waker);
+        let mut live = Vec::new();
+        for _ in 0..5_000 {
+            let slot = WakerSlot::default();
+            let pause = slot.clone();
+            let number = set.len();
+            set.spawn(async move {
+                pause.pause().await;
+                number
+            });
+            live.push((number, slot));
+        }
+        assert!(set.poll_join_next(context).is_pending());
+        executor.run_until_stalled();
+        let mut next = live.len();
+        while !live.is_empty() {
+            let before = wakes.count();
+            let mut expected = Vec::new();
+            for _ in 0..random.below(5) + 1 {
+                if let Some(last) = live.len().checked_sub(1) {
+                    live.swap(random.below(last + 1), last);
+                    let (number, slot) = live.pop().expect("one is left");
+                    slot.waker().wake();
+                    expected.push(number);
+                }
+            }
+            executor.run_until_stalled();
+            let woken = wakes.count() - before;
+            assert!(
+                (1..=expected.len()).contains(&woken),
+                "seed {seed}: {woken} wakes"
+            );
+            while let Poll::Ready(Some((number, output))) = set.poll_join_next(context) {
+                assert_eq!(output.ok(), Some(number), "seed {seed}");
+                expected.retain(|other| *other != number);
+            }
+            assert!(expected.is_empty(), "seed {seed}: {expected:?} left");
+            assert_eq!(set.len(), live.len());
+            if random.below(4) == 0 && next < 6_000 {
+                let slot = WakerSlot::default();
+                let (pause, number) = (slot.clone(), next);
+                next += 1;
+                assert_eq!(
+                    set.spawn(async move {
+                        pause.pause().await;
+                        number
+                    }),
+                    number
+                );
+                live.push((number, slot));
+                assert!(set.poll_join_next(context).is_pending());
+                executor.run_until_stalled();
+            }
+        }
+        assert!(ranges(&wakes) <= 2, "seed {seed}");
+    }
 }
 
 #[test]
@@ -130,7 +199,7 @@ fn numbers_stay_where_blocks_are_forgotten() {
             }
             assert_eq!(set.len(), left.len(), "seed {seed}");
             if set.poll_join_next(context).is_pending() {
-                assert!(blocks(&wakes) <= left.len() + 3, "seed {seed}");
+                assert!(ranges(&wakes) <= left.len() + 3, "seed {seed}");
             }
         }
         set.abort_all();

@@ -94,9 +94,10 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 ///
 /// # Cost
 ///
-/// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
-/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once, and all spawns at most once. A poll looks
-/// at one word for each 16 tasks. The list keeps the slots of 16 tasks in a row until all of them have ended.
+/// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes up to four read-modify-writes more than that
+/// of a task alone. Between two polls of the set, 1,024 tasks wake its task at most once, and so do all spawns together. A poll looks at
+/// one word for each 1,024 tasks, and at the tasks that have ended. The list keeps the slots of 16 tasks in a row until all of them have
+/// ended.
 ///
 /// # Examples
 ///
@@ -214,10 +215,7 @@ impl<S, T> TaskSet<S, T> {
     /// The result of a task that has ended, if there is one. Does not wait, and leaves no waker.
     pub fn try_join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
         if self.tasks.owner.0.is_empty() {
-            for slot in 0..self.tasks.slots.len() {
-                self.tasks.take_finished(slot);
-            }
-            self.tasks.forget_gone();
+            self.tasks.look_beside();
         }
         self.tasks.owner.0.pop_front()
     }

@@ -9,14 +9,15 @@
 //! Slots come and go in blocks of [`CHILDREN`]. A block whose tasks are all gone is forgotten wherever it lies, so that a task that goes on
 //! for long keeps no slots of others. Where one was forgotten between others, `starts` has the numbers that tasks keep all the same.
 //!
-//! Tasks wake the list's owner through [`Block`]s. Where the list sees the end of a task, it asks the [`Owner`] what stays in the slot.
+//! Tasks wake the list's owner through [`Block`]s, and their fronts name those in which one has done so. A poll looks at no others. Where
+//! the list sees the end of a task, it asks the [`Owner`] what stays in the slot.
 
 use alloc::collections::VecDeque;
 use core::task::{Context, Poll, Waker};
 
 use terrace_sync::Arc;
 
-use super::block::{Block, CHILDREN};
+use super::block::{BLOCKS, Block, CHILDREN};
 use crate::task::FallibleTask;
 use crate::task::either::End;
 
@@ -47,6 +48,8 @@ pub(super) struct Tasks<T, D, O> {
     pub(super) slots: VecDeque<Slot<T, D>>,
     /// The number of the first slot.
     first: usize,
+    /// That of the first task since the list was empty: blocks are counted from there.
+    origin: usize,
     /// The number of the next task.
     next: usize,
     /// The number of the first slot of each block. Empty while the numbers of all slots are in a row.
@@ -59,6 +62,8 @@ pub(super) struct Tasks<T, D, O> {
     armed: usize,
     /// One for each `CHILDREN` slots, up to the last task that a poll has found running.
     blocks: VecDeque<Arc<Block>>,
+    /// The fronts of these blocks, each with its place among all ranges of [`BLOCKS`] blocks since the list was empty.
+    fronts: VecDeque<(usize, Arc<Block>)>,
 }
 
 impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
@@ -67,12 +72,14 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             owner,
             slots: VecDeque::new(),
             first: 0,
+            origin: 0,
             next: 0,
             starts: VecDeque::new(),
             running: 0,
             waits: false,
             armed: 0,
             blocks: VecDeque::new(),
+            fronts: VecDeque::new(),
         }
     }
 
@@ -122,8 +129,8 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     #[cold]
     fn wake_front(&self) {
-        if let Some(block) = self.blocks.front() {
-            block.waker().wake_by_ref();
+        if let Some((_, front)) = self.fronts.front() {
+            front.waker().wake_by_ref();
         }
     }
 
@@ -151,38 +158,34 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         new.any(|slot| matches!(slot, Slot::Running(task, _) if !task.is_finished()))
     }
 
-    /// Polls the tasks that have woken the list's owner, and new ones.
+    /// Polls the tasks that have woken the list's owner, and new ones. From now on the tasks wake `waker`.
     pub(super) fn look(&mut self, waker: &Waker) {
         self.waits = false;
-        self.arm(waker);
-        let mut block = 0;
-        while block < self.blocks.len() {
-            let mut woken = self.blocks[block].take();
-            let is_woken = woken != 0;
-            while woken != 0 {
-                let child = woken.trailing_zeros() as usize;
-                woken &= woken - 1;
-                self.poll_slot(block * CHILDREN + child, FallibleTask::poll_end);
-            }
-            let is_forgotten = is_woken && self.forget_if_gone(block);
-            block += usize::from(!is_forgotten);
-        }
-    }
-
-    /// Polls each task that has not been polled with this waker.
-    fn arm(&mut self, waker: &Waker) {
-        let is_other = |block: &Arc<Block>| !block.waker().will_wake(waker);
-        if self.blocks.front().is_some_and(is_other) {
+        let is_other = |(_, front): &(_, Arc<Block>)| !front.waker().will_wake(waker);
+        if self.fronts.front().is_some_and(is_other) {
             self.armed = 0;
             self.blocks.clear();
+            self.fronts.clear();
         }
+        self.arm(waker);
+        self.poll_woken();
+    }
+
+    /// As [`look`](Self::look), beside the owner's task: the tasks go on to wake that one, if it has ever waited.
+    pub(super) fn look_beside(&mut self) {
+        self.arm(Waker::noop());
+        self.poll_woken();
+    }
+
+    /// Polls each new task with the waker of the blocks, or with this one if there are no blocks so far.
+    fn arm(&mut self, waker: &Waker) {
         while self.armed < self.slots.len() {
             let slot = self.armed;
             self.take_finished(slot);
             // What has ended needs no block.
             if matches!(self.slots[slot], Slot::Running(..)) {
                 while self.blocks.len() <= slot / CHILDREN {
-                    self.blocks.push_back(Block::new(waker.clone()));
+                    self.push_block(waker);
                 }
                 self.poll_slot(slot, FallibleTask::poll_end);
             }
@@ -191,6 +194,57 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
                 self.forget_if_gone(slot / CHILDREN);
             }
         }
+    }
+
+    /// Adds a block, whose waker is that of the other blocks, or this one.
+    fn push_block(&mut self, waker: &Waker) {
+        let number = (self.number(self.blocks.len() * CHILDREN) - self.origin) / CHILDREN;
+        let (range, number) = (number / BLOCKS, number % BLOCKS);
+        let block = match self.fronts.back() {
+            Some((last, front)) if *last == range => Block::behind(front, number),
+            last => {
+                let waker = last.map_or(waker, |(_, front)| front.waker());
+                let front = Block::front(number, waker.clone());
+                self.fronts.push_back((range, Arc::clone(&front)));
+                front
+            }
+        };
+        self.blocks.push_back(block);
+    }
+
+    /// Polls the tasks that have woken the list's owner.
+    fn poll_woken(&mut self) {
+        let mut at = 0;
+        while let Some((range, front)) = self.fronts.get(at) {
+            let first = range * BLOCKS;
+            let mut woken = front.take_blocks();
+            while woken != 0 {
+                let block = first + woken.trailing_zeros() as usize;
+                woken &= woken - 1;
+                self.poll_woken_in(block);
+            }
+            if Arc::strong_count(&self.fronts[at].1) == 1 {
+                // None of its blocks is left.
+                self.fronts.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Polls the tasks of the block with this number that have woken the list's owner.
+    fn poll_woken_in(&mut self, block: usize) {
+        let Some(slot) = self.slot(self.origin + block * CHILDREN) else {
+            return;
+        };
+        let block = slot / CHILDREN;
+        let mut woken = self.blocks.get(block).map_or(0, |block| block.take());
+        while woken != 0 {
+            let child = woken.trailing_zeros() as usize;
+            woken &= woken - 1;
+            self.poll_slot(slot + child, FallibleTask::poll_end);
+        }
+        self.forget_if_gone(block);
     }
 
     /// Polls a running task by `poll`, with the waker of its block if it has one: a poll replaces the waker that the last one left.
@@ -213,7 +267,7 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     }
 
     /// Looks whether a task has ended. Leaves no waker but that of the last look.
-    pub(super) fn take_finished(&mut self, slot: usize) {
+    fn take_finished(&mut self, slot: usize) {
         self.poll_slot(slot, |task, context| {
             task.take_finished(context)
                 .map_or(Poll::Pending, Poll::Ready)
@@ -234,11 +288,11 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     }
 
     /// Forgets a whole block if all its tasks are gone. So a list to which its owner adds tasks without end stays small, whatever
-    /// other tasks go on. True if it did: the blocks behind it move up by one.
-    pub(super) fn forget_if_gone(&mut self, block: usize) -> bool {
+    /// other tasks go on. The blocks behind it move up by one.
+    pub(super) fn forget_if_gone(&mut self, block: usize) {
         let (begin, end) = (block * CHILDREN, (block + 1) * CHILDREN);
         if self.slots.len() < end || !self.slots.range(begin..end).all(Slot::is_gone) {
-            return false;
+            return;
         }
         if block > 0 && self.starts.is_empty() {
             self.starts
@@ -254,7 +308,6 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         if self.armed > begin {
             self.armed = begin.max(self.armed.saturating_sub(CHILDREN));
         }
-        true
     }
 
     /// Forgets all blocks whose tasks are gone: some have ended beside a poll.
@@ -266,11 +319,12 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     /// Takes all slots out. Numbers go on with `first`.
     pub(super) fn clear(&mut self, first: usize) -> VecDeque<Slot<T, D>> {
-        (self.first, self.next) = (first, first);
+        (self.first, self.origin, self.next) = (first, first, first);
         self.starts.clear();
         self.armed = 0;
         self.running = 0;
         self.blocks.clear();
+        self.fronts.clear();
         core::mem::take(&mut self.slots)
     }
 }
