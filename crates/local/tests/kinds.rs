@@ -49,6 +49,32 @@ fn an_unused_executor_can_be_leaked() {
     assert_eq!(block_on(leaked.run(leaked.spawn(async { 1 }))), 1);
 }
 
+/// A leaked executor keeps no list of pending tasks: one that nothing can wake, and nobody awaits, goes when its last waker does.
+#[test]
+fn a_leaked_executor_keeps_no_pending_task() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let goes_on = Rc::new(());
+    let before = goes_on.clone();
+    executor
+        .spawn(async move {
+            pending::<()>().await;
+            drop(before);
+        })
+        .detach();
+    assert!(executor.try_tick());
+    let leaked = executor.leak();
+    let after = goes_on.clone();
+    leaked
+        .spawn(async move {
+            pending::<()>().await;
+            drop(after);
+        })
+        .detach();
+    leaked.run_until_stalled();
+    assert_eq!(Rc::strong_count(&goes_on), 2, "that of before the leak");
+}
+
 /// Both kinds know whether a task is left, also while one runs.
 #[test]
 fn is_empty_counts_queued_running_and_pending_tasks() {
