@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::{Builder, Task, block_on};
+use terrace_executor::{Builder, Spawner, Task, block_on};
 use terrace_testing::{on_own_thread, watchdog};
 
 /// Waits for another thread, which computes.
@@ -150,6 +150,31 @@ fn a_wait_inside_of_such_a_poll_learns_that_the_workers_are_gone() {
         end.join().unwrap();
         assert_eq!(waiter.join().unwrap(), 42);
     }
+}
+
+/// Tasks wait for each other in a chain, while their executor is being dropped. It starts no spares any more, so their waits nest in one
+/// another on the one thread that is left.
+#[test]
+fn waits_inside_of_such_polls_nest_as_deep_as_they_come() {
+    fn nest(spawner: Spawner, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let own = spawner.clone();
+        1 + block_on(spawner.spawn(async move { nest(own, depth - 1) }))
+    }
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let (spawner, (begins, begun)) = (executor.spawner(), channel());
+    let chain = executor.spawn(async move {
+        begins.send(()).unwrap();
+        // Until the drop has begun, most likely. Else spares help.
+        thread::sleep(Duration::from_millis(50));
+        nest(spawner, 40)
+    });
+    begun.recv().unwrap();
+    drop(executor);
+    assert_eq!(block_on(chain), 40);
 }
 
 /// A task takes the executor's last reference, spawns onto the executor, lets the reference go and awaits its children, all in one

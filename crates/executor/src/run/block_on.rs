@@ -54,16 +54,24 @@ impl Wake for BlockWaker {
 }
 
 terrace_sync::thread_local! {
-    /// The waker of this thread's last `block_on`. The thread uses it again if no other clone is
-    /// left.
+    /// The waker of this thread's last `block_on`, see [`take_waker`].
     static SPARE: Cell<Option<Arc<BlockWaker>>> = const { Cell::new(None) };
 }
 
+/// The waker of the thread's last `block_on`, or a new one. A thread that is no runner uses it again though clones of it are left: a
+/// set that is awaited by one `block_on` after the other then finds the waker that its tasks have. A wake of such a clone makes a later
+/// wait poll its future once more. A runner does not, as it counts clones (`Blocked::hangs_on`).
 fn take_waker() -> Arc<BlockWaker> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     if let Some(mut waker) = spare {
         if let Some(unique) = Arc::get_mut(&mut waker) {
             unique.woken = AtomicBool::new(true);
+            return waker;
+        }
+        if runner::is_none() {
+            // Ordering: AcqRel, as in `run_one`. A clone may have been woken since the last poll, and is not heard of again: the next
+            // poll sees every write before that wake.
+            waker.woken.swap(true, Ordering::AcqRel);
             return waker;
         }
     }

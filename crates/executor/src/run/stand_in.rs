@@ -2,7 +2,7 @@
 //!
 //! While all live workers of a pool wait, and there is work that no worker may adopt, one of them is the last resort. It starts a spare.
 //! Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`NESTED_HELP`] deep, and as many levels more
-//! for tasks that workers hold in their rings.
+//! for tasks that workers hold in their rings. They nest as deep as they come where the pool starts no spares, or is being dropped.
 //!
 //! A thread that stands in counts as the worker, by its place in the sleeping protocol (`Idle::hold`). So the pool has no thread more at
 //! work than before, and wakes none. The thread takes no tasks of the pool. When it sleeps in a wait, it waits as the worker would.
@@ -58,8 +58,8 @@ impl<'w> LastResort<'w> {
             return true;
         }
         let depth = self.nested_help.get();
-        // Without spares there is no other help: the jobs nest as deep as they come.
-        let limit = if pool.threads.config.spares {
+        // Without spares there is no other help: the jobs nest as deep as they come. A pool that is being dropped starts none any more.
+        let limit = if pool.threads.config.spares && !pool.holders.is_closing() {
             NESTED_HELP
         } else {
             u32::MAX / 2
