@@ -123,9 +123,9 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
 ///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. The first of each 16 to end takes one more. Between two polls of the
-/// group, 1,024 children wake its task at most once. A poll looks at one word for each 1,024 children, and at the children that have
-/// ended. The list keeps the slots of 16 children in a row until all have ended and `next` has returned their values. A poll with another
-/// waker than that of the last one gives each child a new one.
+/// group, 1,024 children (512 on 32-bit targets) wake its task at most once. A poll looks at one word for each 1,024 numbers in a row of
+/// which a child is left, and at the children that have ended. The list keeps the slots of 16 children in a row until all have ended and
+/// `next` has returned their values. A poll with another waker than that of the last one gives each child a new one.
 ///
 /// # Examples
 ///

@@ -94,11 +94,13 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 ///
 /// # Cost
 ///
-/// A task takes a slot, and each 16 of them an allocation once the set waits or looks. Its end takes up to four read-modify-writes more than that
-/// of a task alone. Between two polls of the set, 1,024 tasks wake its task at most once, and so do all spawns together. A poll looks at
-/// one word for each 1,024 tasks, and at the tasks that have ended. The list keeps the slots of 16 tasks in a row until all of them have
-/// ended. A poll with another waker than that of the last one gives each task a new one. So one task, or one thread, should await a set of
-/// thousands: the same `block_on`, or one of a thread that is no worker.
+/// A task takes a slot, and each 16 of them an allocation once the set waits or looks. Its end takes up to four read-modify-writes more
+/// than that of a task alone. Between two polls of the set, 1,024 tasks (512 on 32-bit targets) wake its task at most once, and so do all
+/// spawns together. A poll looks at one word for each 1,024 numbers in a row of which a task is left, and at the tasks that have ended. The
+/// list keeps the slots of 16 tasks in a row until all of them have ended.
+///
+/// A poll with another waker than that of the last one gives each task a new one. So a set of thousands is best awaited by one task or by
+/// one `block_on`. A thread that is no worker may also call `block_on` for each result: its waker stays the same.
 ///
 /// # Examples
 ///
