@@ -60,6 +60,7 @@ pub const ENABLED: bool = cfg!(all(
 /// The call reads one figure after the other while other threads count on. A total is exact once the caller knows that the
 /// threads have counted; before, differences between figures are approximate. Costs a few hundred loads.
 /// [`Counters`] has an example.
+#[must_use = "it is a copy for the caller to read"]
 pub fn snapshot() -> Counters {
     #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
     return shards::snapshot();

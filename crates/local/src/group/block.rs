@@ -31,7 +31,7 @@ const _: () = assert!(align_of::<Block>() == CHILDREN);
 
 impl Block {
     /// A block whose children wake `waker`.
-    #[must_use]
+    #[must_use = "a block does nothing until children are lent wakers of it"]
     pub fn new(waker: Waker) -> Arc<Self> {
         Arc::new(Self {
             woken: AtomicUsize::new(0),
@@ -40,13 +40,13 @@ impl Block {
     }
 
     /// The waker that its children wake.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn waker(&self) -> &Waker {
         &self.waker
     }
 
     /// The children that have woken the group since the last call, a bit each.
-    #[must_use]
+    #[must_use = "children that were taken have to be polled"]
     pub fn take(&self) -> usize {
         // Ordering: Relaxed. A bit that this load misses has a wake behind it, and a poll follows.
         if self.woken.load(Ordering::Relaxed) == 0 {
@@ -72,7 +72,7 @@ impl Block {
     }
 
     /// The waker of a child, without a reference of its own: it is not used beyond `this`. Its clones count.
-    #[must_use]
+    #[must_use = "a lent waker must not outlive its block"]
     pub fn lend(this: &Arc<Self>, child: usize) -> ManuallyDrop<Waker> {
         debug_assert!(child < CHILDREN);
         let data = Arc::as_ptr(this).map_addr(|address| address | child).cast();
