@@ -263,5 +263,8 @@ fn a_pipeline_in_a_task_of_the_pool() {
 fn a_pool_shows_how_many_kinds_of_work_it_knows() {
     let pool = TaskPool::new();
     let shown = format!("{pool:?}");
-    assert!(shown.ends_with("kinds: Kinds { known: 0, .. } }"), "{shown}");
+    assert!(
+        shown.ends_with("kinds: Kinds { known: 0, .. } }"),
+        "{shown}"
+    );
 }

@@ -1,5 +1,10 @@
 //! Hooks through which the Terrace layers report their work.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 #[cfg(feature = "std")]
