@@ -45,7 +45,7 @@ fn a_child_makes_pools_of_its_own_and_the_parents_stay_whole() {
     // SAFETY: no other thread holds a lock that the child takes, see above; the system's allocator sees to its own.
     let process = unsafe { libc::fork() };
     if process == 0 {
-        // SAFETY: the call takes a number. The child ends if it hangs: no other thread of it looks.
+        // SAFETY: the call takes a number. It ends a child that hangs: the watchdog is a thread of the parent alone.
         unsafe { libc::alarm(60) };
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| child(&pool)));
         let code = if ended.is_ok() { CODE } else { 1 };
@@ -55,10 +55,8 @@ fn a_child_makes_pools_of_its_own_and_the_parents_stay_whole() {
     assert!(process > 0, "the system forks");
     let mut status = 0;
     // SAFETY: the number is that of a child, and the status has room.
-    assert_eq!(
-        unsafe { libc::waitpid(process, &raw mut status, 0) },
-        process
-    );
+    let ended = unsafe { libc::waitpid(process, &raw mut status, 0) };
+    assert_eq!(ended, process);
     assert!(
         libc::WIFEXITED(status),
         "the child ends by itself: {status}"
