@@ -32,7 +32,7 @@ pub(crate) struct CiArgs {
 const LEFT_OUT: &str = "";
 
 /// The checks: the words after `cargo xtask` with `--all`, without an option, and with `--quick`.
-const PARTS: [[&str; 3]; 26] = [
+const PARTS: [[&str; 3]; 27] = [
     ["lint"; 3],
     ["tidy"; 3],
     ["test", "test --debug", "test --debug"],
@@ -42,6 +42,7 @@ const PARTS: [[&str; 3]; 26] = [
     ["features"; 3],
     ["api"; 3],
     ["package", "package", LEFT_OUT],
+    ["processes", LEFT_OUT, LEFT_OUT],
     ["msrv", LEFT_OUT, LEFT_OUT],
     [
         "loom --mutants",

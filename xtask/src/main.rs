@@ -29,6 +29,7 @@ mod no_std;
 mod package;
 mod planted;
 mod process;
+mod processes;
 mod progress;
 mod prove;
 #[path = "../../crates/trace/src/quoted.rs"]
@@ -113,6 +114,8 @@ enum Command {
     Api(api::ApiArgs),
     /// Package the layers, build each package, and count what the drop-in adds to a lock file
     Package,
+    /// Run a program with two versions of the layers, and one that loads a library with them again
+    Processes,
     /// Run published Bevy crates on the drop-in package, and async-executor's tests on ours
     Compat(compat::CompatArgs),
     /// Compare the benches of two commits, or of one with the working tree
@@ -194,6 +197,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Wasm(args) => wasm::run(ws, &args),
         Command::Api(args) => api::run(ws, &args),
         Command::Package => package::run(ws),
+        Command::Processes => processes::run(ws),
         Command::Compat(args) => compat::run(ws, args),
         Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(ws, &args),

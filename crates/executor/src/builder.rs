@@ -359,6 +359,7 @@ impl Builder {
     /// let executor = Builder::new().build();
     /// assert_eq!(block_on(executor.spawn(async { 6 * 7 })), 42);
     /// ```
+    #[must_use = "a pool that is dropped at once drops its tasks"]
     pub fn build(self) -> Executor<'static> {
         let workers = self.config.workers;
         self.try_build()
@@ -390,6 +391,7 @@ impl Builder {
     /// });
     /// ```
     #[doc(alias("spawn_handler", "use_current_thread"))]
+    #[must_use = "the workers run only on threads that run their places"]
     pub fn build_hosted(self) -> (Executor<'static>, Vec<HostedWorker>) {
         let (pool, places) = Pool::hosted(self.config, self.handler);
         (Executor::from_pool(pool), places)

@@ -53,7 +53,7 @@ impl Dump {
     /// executor.try_tick();
     /// assert!(executor.dump().suspects().is_empty());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn suspects(&self) -> &[String] {
         self.report.suspects()
     }
@@ -71,7 +71,7 @@ impl Dump {
     /// assert_eq!(json["partial"], false);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[must_use]
+    #[must_use = "the text is returned, and not printed"]
     pub fn to_json(&self) -> String {
         self.report.to_json()
     }

@@ -181,7 +181,7 @@ impl<'a> Executor<'a> {
     /// assert!(terrace_executor::Executor::new().current_or_any().is_none());
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn current_or_any(&self) -> Option<Current> {
         let pool = self.shared();
         match current() {
@@ -207,7 +207,7 @@ impl<'a> Executor<'a> {
     /// assert_eq!(one.spawner().executor(), one.id());
     /// assert_ne!(one.id(), other.id());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> ExecutorId {
         self.shared().id
     }
@@ -362,7 +362,7 @@ impl<'a> Executor<'a> {
     /// let task = executor.spawn(async move { spawner.spawn(async { 6 * 7 }).await });
     /// assert_eq!(block_on(task), 42);
     /// ```
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&self) -> Spawner {
         Spawner {
             pool: Arc::clone(&self.pool().shared),

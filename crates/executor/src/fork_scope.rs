@@ -32,7 +32,7 @@ pub struct ForkScope {
 
 impl ForkScope {
     /// A scope without children.
-    #[must_use]
+    #[must_use = "a scope does nothing until it forks"]
     pub fn new() -> Self {
         Self {
             header: Header::of_no_job(),

@@ -1,6 +1,11 @@
 //! A work-stealing executor of `Send` futures with its own worker threads, and the base of
 //! fork-join scopes.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 
 #[cfg(all(feature = "blocking", not(terrace_loom)))]
 mod blocking;

@@ -23,7 +23,7 @@ macro_rules! numbers {
         impl $name {
             $(
                 $(#[$of])*
-                #[must_use]
+                #[must_use = "the call only reads a count"]
                 pub fn $number(&self) -> usize {
                     self.$number
                 }
@@ -299,7 +299,7 @@ impl Metrics {
     /// assert_eq!(polls.sum::<usize>(), 10);
     /// # Ok::<(), terrace_executor::StillRunning>(())
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn workers(&self) -> &[RunnerMetrics] {
         &self.workers
     }
@@ -317,7 +317,7 @@ impl Metrics {
     /// assert_eq!(metrics.drivers()[0].poll_count(), 1);
     /// assert!(metrics.workers().is_empty());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn drivers(&self) -> &[RunnerMetrics] {
         &self.drivers
     }

@@ -99,7 +99,7 @@ impl StillRunning {
     /// let late = executor.shutdown(Shutdown::FinishAll, Some(Duration::ZERO)).unwrap_err();
     /// assert!(late.dump().to_string().contains("1 of 1 task not ended"));
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn dump(&self) -> &Dump {
         &self.dump
     }
@@ -125,7 +125,7 @@ impl StillRunning {
     /// assert_eq!(late.threads(), 1);
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -143,7 +143,7 @@ impl StillRunning {
     /// let late = executor.wait_idle(Some(Duration::ZERO)).unwrap_err();
     /// assert!(late.tasks() >= 1, "one of the tasks never ends");
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn tasks(&self) -> usize {
         self.tasks
     }

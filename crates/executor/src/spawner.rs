@@ -70,7 +70,7 @@ impl Spawner {
     /// let spawner = executor.spawner();
     /// assert_eq!(spawner.executor(), executor.id());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn executor(&self) -> ExecutorId {
         self.pool.id
     }
@@ -87,7 +87,7 @@ impl Spawner {
     /// drop(executor);
     /// assert!(spawner.is_closed());
     /// ```
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_closed(&self) -> bool {
         self.pool.is_closed()
     }
@@ -210,7 +210,7 @@ impl Current {
     /// assert_eq!(spawner.map(|spawner| spawner.executor()), Some(executor.id()));
     /// ```
     #[doc(alias = "try_current")]
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner() -> Option<Spawner> {
         with_pool(|pool| Some(Spawner { pool: pool?.arc() }))
     }

@@ -148,7 +148,7 @@ impl<'t> ThreadExecutor<'t> {
     /// let executor = terrace_executor::ThreadExecutor::new();
     /// assert!(executor.ticker().is_some(), "this thread owns it");
     /// ```
-    #[must_use]
+    #[must_use = "it runs no task until it ticks"]
     pub fn new() -> Self {
         let queue = Arc::new_cyclic(|this| ThreadQueue {
             this: this.clone(),
@@ -200,7 +200,7 @@ impl<'t> ThreadExecutor<'t> {
     ///     scope.spawn(|| assert!(executor.ticker().is_none()));
     /// });
     /// ```
-    #[must_use]
+    #[must_use = "it runs no task until it ticks"]
     pub fn ticker<'e>(&'e self) -> Option<Ticker<'t, 'e>> {
         self.queue.is_here().then_some(Ticker {
             executor: self,
@@ -219,7 +219,7 @@ impl<'t> ThreadExecutor<'t> {
     /// assert!(one.is_same(&one));
     /// assert!(!one.is_same(&other));
     /// ```
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_same(&self, other: &Self) -> bool {
         ptr::eq(self, other)
     }
@@ -243,7 +243,7 @@ impl<'t> ThreadExecutor<'t> {
     /// assert!(std::ptr::eq(config.external, executor.queue()));
     /// # drop(task);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn queue(&self) -> &ThreadQueue {
         &self.queue
     }

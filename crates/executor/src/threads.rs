@@ -105,7 +105,7 @@ impl Executor<'_> {
     /// });
     /// assert_eq!(names.flatten().collect::<Vec<_>>(), ["terrace-0", "terrace-1"]);
     /// ```
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn worker_spawners(&self) -> Vec<ThreadSpawner> {
         spawn::worker_spawners(self.shared())
     }
@@ -158,7 +158,7 @@ impl Executor<'_> {
     /// let metrics = executor.metrics();
     /// assert_eq!((metrics.spawned_tasks_count(), metrics.num_alive_tasks()), (2, 1));
     /// ```
-    #[must_use]
+    #[must_use = "it is a copy for the caller to read"]
     pub fn metrics(&self) -> Metrics {
         Metrics::of(self.shared())
     }
@@ -214,7 +214,7 @@ impl Executor<'_> {
     /// let dump = executor.dump();
     /// assert!(dump.suspects().is_empty());
     /// ```
-    #[must_use]
+    #[must_use = "a dump is returned, and not printed"]
     pub fn dump(&self) -> Dump {
         match self.used() {
             Some(pool) => pool.dump(),

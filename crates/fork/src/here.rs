@@ -48,7 +48,7 @@ pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>)
 /// assert_eq!(here::num_members(), 0);
 /// ```
 #[doc(alias = "current_num_threads")]
-#[must_use]
+#[must_use = "the call only reads a count"]
 pub fn num_members() -> usize {
     Worker::with_current(Worker::num_members)
 }

@@ -1,5 +1,10 @@
 //! Fork-join over borrowed data on the workers of `terrace-executor`.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![cfg(not(terrace_loom))]
 
 pub mod here;

@@ -430,7 +430,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!(sum, 1);
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&self) -> Spawner<'scope> {
         self.spawner
     }

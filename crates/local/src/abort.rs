@@ -170,7 +170,7 @@ impl AbortHandle {
     }
 
     /// Whether [`abort`](Self::abort) was called.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_aborted(&self) -> bool {
         self.shared.lock().aborted
     }

@@ -84,7 +84,7 @@ impl LocalExecutor<'static> {
     /// # Panics
     /// If the core belongs to another thread.
     #[doc(hidden)]
-    #[must_use]
+    #[must_use = "an executor runs nothing until it is driven"]
     pub fn view(core: Arc<LocalCore>) -> Self {
         assert!(
             core.is_here(),
@@ -98,7 +98,7 @@ impl LocalExecutor<'static> {
 
     /// The shared part. A program can keep and tick it after it forgot the executor, so this is for `'static` only.
     #[doc(hidden)]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn core(&self) -> &Arc<LocalCore> {
         self.shared()
     }
@@ -114,7 +114,7 @@ impl LocalExecutor<'static> {
 
 impl<'a> LocalExecutor<'a> {
     /// An executor of the current thread. Allocates nothing yet. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "an executor runs nothing until it is driven"]
     pub const fn new() -> Self {
         Self::ending(End::Close)
     }
@@ -334,7 +334,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(executor.has_queued() && executor.try_tick());
     /// assert!(!executor.has_queued());
     /// ```
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn has_queued(&self) -> bool {
         self.here().has_queued()
     }
@@ -350,7 +350,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(!executor.is_empty() && !executor.has_queued());
     /// # drop(waits);
     /// ```
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
         self.here().is_empty()
     }
@@ -359,14 +359,14 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// The numbers cost a task three additions to plain memory of its thread, and a spawn by another thread one read-modify-write.
     /// [`LocalMetrics`] has an example.
-    #[must_use]
+    #[must_use = "it is a copy for the caller to read"]
     pub fn metrics(&self) -> LocalMetrics {
         self.here().metrics()
     }
 
     /// A handle that spawns onto this executor from any thread.
     /// [`LocalSpawner`] has an example.
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&self) -> LocalSpawner {
         let core = Arc::clone(self.shared());
         LocalSpawner { core }

@@ -50,7 +50,7 @@ pub struct LocalScheduler {
 impl LocalExecutor<'_> {
     /// A handle that queues runnables of cells which the executor did not make, from any thread.
     /// [`LocalScheduler`] has an example.
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn scheduler(&self) -> LocalScheduler {
         LocalScheduler {
             spawner: self.spawner(),

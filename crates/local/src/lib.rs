@@ -1,5 +1,10 @@
 //! Single-thread executors without locks, sound under wakes from any thread; and the task handles of every Terrace executor.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 extern crate alloc;

@@ -33,7 +33,7 @@ use crate::wait_list::{WaitList, Waiter};
 
 /// What becomes of a runnable that came out of the inbox.
 #[derive(Debug)]
-#[must_use]
+#[must_use = "what arrived has to be queued"]
 pub enum Arrived<R> {
     /// It joins the run queue.
     Queue(R),
@@ -185,7 +185,7 @@ impl<R: Queueable> Mailbox<R> {
 
     /// Whether it was closed; exact on the owner's thread.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_closed(&self) -> bool {
         // Ordering: Relaxed. The owner closes.
         self.closed.load(Ordering::Relaxed)
@@ -201,6 +201,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
 
     /// The next runnable, first come first served. Each call moves the inbox to the run queue.
     #[inline]
+    #[must_use = "what was popped has to be run"]
     pub fn pop(self) -> Option<R> {
         self.admit();
         self.queue.pop_front()
@@ -247,11 +248,13 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
 
     /// Whether nothing is queued; valid after a fence.
     #[inline]
+    #[must_use = "the call only answers a question"]
     pub fn is_empty(self) -> bool {
         self.queue.is_empty() && (weakened!("local-is-empty-inbox") || self.inbox.is_empty())
     }
 
     /// The number of runnables in the run queue.
+    #[must_use = "the call only reads a value"]
     pub fn queued(self) -> usize {
         self.queue.len()
     }
@@ -317,7 +320,7 @@ pub struct Driver<'a, R: Queueable> {
 impl<'a, R: Queueable> Driver<'a, R> {
     /// A driver of `mailbox`.
     #[inline]
-    #[must_use]
+    #[must_use = "a driver runs nothing until it is driven"]
     pub fn new(mailbox: OnOwner<'a, Mailbox<R>>) -> Self {
         Self {
             mailbox,

@@ -31,13 +31,13 @@ pub struct TaskName {
 
 impl TaskName {
     /// The name. [`named`] has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Where [`named`] was called. [`named`] has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn site(&self) -> &'static Location<'static> {
         self.site
     }
@@ -45,7 +45,7 @@ impl TaskName {
     /// The name of the innermost [`named`] future that the current thread polls; `None` if it polls none. A task without a name that the
     /// thread polls inside of a named one has that one's. A copy: a name that is no literal costs an allocation.
     /// [`named`] has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn current() -> Option<Self> {
         let name = replace(None);
         let copy = name.as_deref().cloned();

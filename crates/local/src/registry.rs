@@ -110,13 +110,13 @@ impl Registry {
     }
 
     /// How many tasks are registered; a hint. One lock for each shard.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn registered(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     /// As [`registered`](Self::registered), for a report on a process that hangs: `None` where it would have to wait for a lock.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn try_registered(&self) -> Option<usize> {
         let lengths = self
             .shards
@@ -155,6 +155,7 @@ pub(crate) const UNKEPT: u32 = u32::MAX - 2;
 /// # Panics
 /// If there are more pending tasks than keys.
 #[inline]
+#[must_use = "the call only reads a value"]
 pub fn key(entry: usize) -> u32 {
     match u32::try_from(entry) {
         Ok(key) if key < UNKEPT => key,

@@ -102,7 +102,7 @@ pub struct Lender {
 
 impl Lender {
     /// The waker for the poll. It is not used beyond `self`. Its clones may be.
-    #[must_use]
+    #[must_use = "a lent waker must not outlive its relay"]
     #[inline]
     pub fn lend(&self) -> ManuallyDrop<Waker> {
         let data = core::ptr::from_ref(self).cast();

@@ -154,7 +154,7 @@ impl LocalSpawner {
     /// let other = std::thread::spawn(|| LocalExecutor::new().spawner().thread_id());
     /// assert_ne!(thread, other.join().unwrap());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn thread_id(&self) -> ThreadNumber {
         self.core.owner()
     }

@@ -40,7 +40,7 @@ pub struct StaticLocalExecutor(LocalExecutor<'static>);
 
 impl StaticLocalExecutor {
     /// An executor of the current thread. Allocates nothing yet. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "an executor runs nothing until it is driven"]
     pub const fn new() -> Self {
         Self(LocalExecutor::ending(End::Leak))
     }
@@ -142,7 +142,7 @@ impl StaticLocalExecutor {
     /// let task = std::thread::spawn(move || spawner.spawn(async { 6 * 7 })).join().unwrap();
     /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
     /// ```
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&'static self) -> LocalSpawner {
         self.0.spawner()
     }
@@ -158,7 +158,7 @@ impl LocalExecutor<'static> {
     /// let task = executor.spawn(async { 6 * 7 });
     /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
     /// ```
-    #[must_use]
+    #[must_use = "an executor that nobody can name runs nothing"]
     pub fn leak(mut self) -> &'static StaticLocalExecutor {
         self.leak_core();
         Box::leak(Box::new(StaticLocalExecutor(self)))

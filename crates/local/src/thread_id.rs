@@ -27,7 +27,7 @@ pub type ThreadNumber = usize;
 /// ```
 #[cfg(feature = "std")]
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn thread_id() -> ThreadNumber {
     let id = lasting::get();
     if id != 0 { id } else { new_thread_id() }
@@ -49,7 +49,7 @@ fn new_thread_id() -> u64 {
 /// The number of the calling context, as the program's [`context!`](crate::context!) says.
 #[cfg(not(feature = "std"))]
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn thread_id() -> ThreadNumber {
     crate::context::context_id().get()
 }

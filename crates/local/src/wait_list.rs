@@ -233,7 +233,7 @@ pub struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// One that has not slept yet.
     #[inline]
-    #[must_use]
+    #[must_use = "it is on no list until it sleeps"]
     pub fn new(list: OnOwner<'a, WaitList>) -> Self {
         Self {
             list,

@@ -66,6 +66,7 @@ impl Held {
     /// });
     /// ```
     #[inline]
+    #[must_use = "the call only reads a value"]
     pub fn worker(&self) -> usize {
         self.worker
     }

@@ -126,6 +126,7 @@ impl Idle {
     /// let idle = Idle::new(4);
     /// assert_eq!((idle.awake(), idle.doing(3)), (0, Doing::Absent));
     /// ```
+    #[must_use = "it wakes nobody until workers park"]
     pub fn new(workers: usize) -> Self {
         Self {
             groups: Groups::new(workers),

@@ -1,5 +1,10 @@
 //! Every decision about sleeping and waking the workers of an executor.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 
 #[macro_use]
 mod weaken;

@@ -1,5 +1,6 @@
 //! A parker with one token, for threads that are no workers.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -40,7 +41,6 @@ const NOTIFIED: u32 = 2;
 /// parker.park();
 /// other.join().unwrap();
 /// ```
-#[derive(Debug)]
 pub struct Parker {
     unparker: Unparker,
     /// Bound to its thread: neither Send nor Sync.
@@ -63,17 +63,28 @@ pub struct Parker {
 /// assert!(parker.park_timeout(Duration::ZERO));
 /// assert!(!parker.park_timeout(Duration::ZERO));
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Unparker {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     state: AtomicU32,
     thread: Thread,
     /// The last waker that found the thread asleep.
     waker: LastProcessor,
+}
+
+impl fmt::Debug for Parker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.unparker.inner.describe(&mut f.debug_struct("Parker"))
+    }
+}
+
+impl fmt::Debug for Unparker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.describe(&mut f.debug_struct("Unparker"))
+    }
 }
 
 impl Parker {
@@ -91,6 +102,7 @@ impl Parker {
         clippy::new_without_default,
         reason = "binds to the calling thread, which a default value should not do silently"
     )]
+    #[must_use = "it waits for nothing until it parks"]
     pub fn new() -> Self {
         let inner = Inner {
             state: AtomicU32::new(EMPTY),
@@ -117,6 +129,7 @@ impl Parker {
     /// assert!(!parker.shares_processor(), "it has not slept");
     /// ```
     #[inline]
+    #[must_use = "the call only answers a question"]
     pub fn shares_processor(&self) -> bool {
         self.unparker.inner.waker.is_here()
     }
@@ -131,6 +144,7 @@ impl Parker {
     /// std::thread::spawn(move || unparker.unpark());
     /// parker.park();
     /// ```
+    #[must_use = "a handle wakes nothing by itself"]
     pub fn unparker(&self) -> Unparker {
         self.unparker.clone()
     }
@@ -254,6 +268,15 @@ impl Inner {
                 Ordering::Relaxed,
             )
             .is_ok()
+    }
+
+    fn describe(&self, f: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        // Ordering: Relaxed, a look of the moment.
+        let state = self.state.load(Ordering::Relaxed);
+        f.field("thread", &self.thread.name())
+            .field("parked", &(state == PARKED))
+            .field("token", &(state == NOTIFIED))
+            .finish()
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Announced {
 }
 
 /// How a worker's attempt to clear its own `P` bit ended.
-#[must_use]
+#[must_use = "the caller goes by how the search ended"]
 pub(crate) enum Back {
     /// It has cleared the bit, and added the token.
     ByItself,

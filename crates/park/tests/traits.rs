@@ -20,3 +20,20 @@ fn a_token_is_one_word() {
     assert_eq!(size_of::<Token>(), size_of::<usize>());
     assert_eq!(size_of::<Option<Parker>>(), size_of::<usize>());
 }
+
+/// Both ends name the thread, and say whether it sleeps and whether a token is there.
+#[test]
+fn a_parker_shows_its_thread_and_its_token() {
+    let thread = std::thread::Builder::new().name("sleeper".into());
+    let thread = thread.spawn(|| {
+        let parker = Parker::new();
+        let unparker = parker.unparker();
+        let before = format!("{parker:?}");
+        unparker.unpark();
+        (before, format!("{unparker:?}"))
+    });
+    let (before, after) = thread.unwrap().join().unwrap();
+    let thread = "thread: Some(\"sleeper\"), parked: false";
+    assert_eq!(before, format!("Parker {{ {thread}, token: false }}"));
+    assert_eq!(after, format!("Unparker {{ {thread}, token: true }}"));
+}

@@ -1,5 +1,10 @@
 //! The queues of the Terrace executors, generic over their items.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 extern crate alloc;

@@ -254,7 +254,7 @@ impl<T: OwnedWord + Send> LifoSlot<T> {
     /// let before = slot.look();
     /// assert_eq!(slot.look(), before, "the item stands still");
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn look(&self) -> Option<u32> {
         // Ordering: Relaxed. A number that does not match its item only makes a looker late or early.
         (!self.is_empty()).then(|| self.puts.load(Ordering::Relaxed))

@@ -115,7 +115,7 @@ impl<T> RunQueue<T> {
     /// assert_eq!(taken, [1, 2]);
     /// assert_eq!(queue.take(), [3]);
     /// ```
-    #[must_use]
+    #[must_use = "items that were taken have to be run"]
     pub fn take(&self) -> VecDeque<T> {
         self.with_mut(core::mem::take)
     }

@@ -37,6 +37,7 @@ impl Counts {
     /// The calling thread's totals; zeros unless built with `--cfg terrace_count`.
     /// [`Counts::of`] has an example.
     #[inline]
+    #[must_use = "the call only reads a value"]
     pub fn now() -> Self {
         #[cfg(all(terrace_count, feature = "std"))]
         return TOTALS.with(core::cell::Cell::get);

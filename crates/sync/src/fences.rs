@@ -119,6 +119,7 @@ pub fn fence_kind() -> FenceKind {
 /// terrace_sync::steal::heavy();
 /// assert!(terrace_sync::barriers() - before <= 1);
 /// ```
+#[must_use = "the call only reads a value"]
 pub fn barriers() -> usize {
     system::barriers()
 }

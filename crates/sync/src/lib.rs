@@ -1,5 +1,10 @@
 //! The one switch between the real primitives and the model checkers.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 extern crate alloc;

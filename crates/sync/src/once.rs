@@ -124,7 +124,7 @@ mod bare {
 
     impl<T> OnceLock<T> {
         /// An empty cell.
-        #[must_use]
+        #[must_use = "a cell is empty until it is set"]
         pub const fn new() -> Self {
             Self {
                 state: AtomicUsize::new(EMPTY),

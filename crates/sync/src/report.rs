@@ -18,7 +18,7 @@ pub fn provide(report: fn() -> String) {
 }
 
 /// A report on the process, if it has anything that provides one. It waits for no lock that is held for long.
-#[must_use]
+#[must_use = "the report is returned, and not printed"]
 pub fn make() -> Option<String> {
     REPORT.get().map(|report| report())
 }

@@ -1,4 +1,9 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![forbid(unsafe_code)]
 #![cfg(not(terrace_loom))]
 #![cfg_attr(not(feature = "std"), no_std)]

@@ -256,3 +256,15 @@ fn a_pipeline_in_a_task_of_the_pool() {
         assert_eq!(sums, [4_950, 19_900, 44_850, 79_800]);
     }
 }
+
+/// What a pool has learnt of kinds of work is a number in its description, and no table of words.
+#[cfg(feature = "multi_threaded")]
+#[test]
+fn a_pool_shows_how_many_kinds_of_work_it_knows() {
+    let pool = TaskPool::new();
+    let shown = format!("{pool:?}");
+    assert!(
+        shown.ends_with("kinds: Kinds { known: 0, .. } }"),
+        "{shown}"
+    );
+}

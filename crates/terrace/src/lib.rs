@@ -1,5 +1,10 @@
 //! Async executors, fork-join and task pools for one set of threads. Each module is a crate of its own.
 #![cfg_attr(feature = "fork", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 pub use terrace_local as local;

@@ -23,7 +23,7 @@ impl ThreadId {
     /// ```
     /// assert_ne!(terrace_thread::id().get(), 0);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn get(self) -> u64 {
         self.0
     }
@@ -38,7 +38,7 @@ impl fmt::Debug for ThreadId {
 /// The current thread's id. One thread-local load after the first call. [`ThreadId`] has an example.
 #[doc(alias = "current")]
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn id() -> ThreadId {
     ThreadId(terrace_local::thread_id())
 }

@@ -1,5 +1,10 @@
 //! Tasks that are pinned to one thread, and handles that spawn onto exactly that thread.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 
 #[cfg(not(terrace_loom))]
 mod calls;

@@ -122,7 +122,7 @@ unsafe impl Sync for Lent {}
 
 /// Lends the current thread's core.
 #[inline]
-#[must_use]
+#[must_use = "what was lent spawns nothing by itself"]
 pub fn lend() -> Lent {
     let pointer = CURRENT.with(Cell::get);
     if pointer.is_null() {
@@ -195,7 +195,7 @@ fn with<T>(f: impl FnOnce(&Pinned) -> T) -> Option<T> {
 /// Whether tasks are queued for the current thread; valid after a fence. One thread-local load and three more.
 /// [`tick`] has an example.
 #[inline]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn has_work() -> bool {
     has_work_for(Locals::Run)
 }
@@ -295,7 +295,7 @@ pub enum Locals {
 
 /// As [`has_work`], for a wait.
 #[inline]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn has_work_for(locals: Locals) -> bool {
     let look = |pinned: &Pinned| {
         !pinned.children.is_empty() || (locals == Locals::Run && pinned.core.has_work())
@@ -304,7 +304,7 @@ pub fn has_work_for(locals: Locals) -> bool {
 }
 
 /// Whether the thread has tasks that no other one can run, queued or pending.
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn has_tasks() -> bool {
     let look = |pinned: &Pinned| {
         !pinned.children.is_empty() || !LocalExecutor::view(Arc::clone(&pinned.core)).is_empty()
@@ -341,7 +341,7 @@ fn tick_beside_children(locals: Locals) -> bool {
 
 /// `None` if the thread is not in the middle of one of its tasks. Else a number that changes when the thread polls the
 /// handle of a task of its own that has not ended.
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn inside_task() -> Option<u32> {
     with(|pinned| {
         let core = &pinned.core;

@@ -53,7 +53,7 @@ impl ThreadSpawner {
     ///
     /// assert_eq!(ThreadSpawner::current().thread_id(), id());
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn current() -> Self {
         Self {
             pinned: pinned::current(),
@@ -65,7 +65,7 @@ impl ThreadSpawner {
     /// # Safety
     /// Since before the core was [lent](pinned::lend), a scope has been open on that thread.
     #[doc(hidden)]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub unsafe fn of(lent: pinned::Lent) -> Self {
         Self {
             // SAFETY: the caller's promise.
@@ -74,7 +74,7 @@ impl ThreadSpawner {
     }
 
     /// The id of the thread that tasks run on. [`current`](Self::current) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn thread_id(&self) -> ThreadId {
         ThreadId(self.pinned.core.owner())
     }

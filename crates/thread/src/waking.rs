@@ -210,7 +210,7 @@ pub fn set_notify(notify: NotifyRef) {
 /// park();
 /// other.join().unwrap();
 /// ```
-#[must_use]
+#[must_use = "a notifier wakes nothing by itself"]
 pub fn notifier() -> NotifyRef {
     current()
 }
@@ -233,7 +233,7 @@ pub fn park() {
 
 /// See [`Parker::shares_processor`]: of the current thread.
 #[inline]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn shares_processor() -> bool {
     let pointer = CURRENT.with(Cell::get);
     if pointer.is_null() {
@@ -246,7 +246,7 @@ pub fn shares_processor() -> bool {
 }
 
 /// A waker that wakes the current thread where it sleeps, without its hook. It runs no users' code, so a caller may hold a lock.
-#[must_use]
+#[must_use = "a waker wakes nothing by itself"]
 pub fn thread_waker() -> Waker {
     current().into()
 }

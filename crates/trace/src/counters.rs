@@ -39,7 +39,7 @@ pub struct Counters {
 impl Counters {
     /// The counts since `earlier`. `global_queue_depth`, a level, stays as it is.
     /// The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the difference is returned, and nothing is changed"]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             spawned_tasks_count: self.spawned_tasks_count - earlier.spawned_tasks_count,

@@ -1,5 +1,10 @@
 //! Hooks through which the Terrace layers report their work.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    docsrs,
+    feature(doc_cfg),
+    doc(auto_cfg(hide(terrace_loom, terrace_shuttle, terrace_count)))
+)]
 #![no_std]
 
 #[cfg(feature = "std")]
@@ -60,6 +65,7 @@ pub const ENABLED: bool = cfg!(all(
 /// The call reads one figure after the other while other threads count on. A total is exact once the caller knows that the
 /// threads have counted; before, differences between figures are approximate. Costs a few hundred loads.
 /// [`Counters`] has an example.
+#[must_use = "it is a copy for the caller to read"]
 pub fn snapshot() -> Counters {
     #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
     return shards::snapshot();

@@ -40,7 +40,7 @@ impl Mark {
     /// The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(feature = "timeline", track_caller)]
-    #[must_use]
+    #[must_use = "a mark does nothing until an event has it"]
     pub fn spawned<F: ?Sized>() -> Self {
         Self(inner::spawned(core::any::type_name::<F>()))
     }
@@ -139,7 +139,7 @@ impl Caller {
     /// The line that called the caller. The [type](Self) has an example.
     #[inline(always)]
     #[cfg_attr(feature = "timeline", track_caller)]
-    #[must_use]
+    #[must_use = "a mark does nothing until an event has it"]
     pub fn here() -> Self {
         Self(inner::here())
     }
@@ -159,6 +159,7 @@ impl Caller {
 /// [`Caller`] has an example.
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 #[track_caller]
+#[must_use = "the call only reads a value"]
 pub fn spawn_site() -> &'static core::panic::Location<'static> {
     inner::site(core::panic::Location::caller())
 }

@@ -29,7 +29,7 @@ impl std::fmt::Debug for Ring {
 
 impl Ring {
     /// An empty ring with room for `records`, at least one, rounded up to a power of two.
-    #[must_use]
+    #[must_use = "a ring is empty until records are written"]
     pub fn new(records: usize) -> Self {
         let places = 0..records.next_power_of_two();
         let place = |_| Place([AtomicU64::new(0), AtomicU64::new(0)]);
@@ -40,14 +40,14 @@ impl Ring {
     }
 
     /// How many records there have been.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn head(&self) -> u64 {
         // Ordering: Relaxed, for the owner itself, or under the lock through which rings change hands.
         self.head.load(Ordering::Relaxed)
     }
 
     /// How many of them it keeps.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn size(&self) -> u64 {
         self.places.len() as u64
     }
@@ -74,7 +74,7 @@ impl Ring {
 
     /// The records that the ring keeps, oldest first, and the number of the first one. From any thread, at any time. Leaves those
     /// out that the owner may have overwritten while the caller read them.
-    #[must_use]
+    #[must_use = "it is a copy for the caller to read"]
     pub fn read(&self) -> (u64, Vec<Record>) {
         // Ordering: Acquire pairs with the Release in `push`: the words of all records before the head are seen.
         let end = self.head.load(Ordering::Acquire);

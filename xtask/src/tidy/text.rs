@@ -20,7 +20,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 type Holds = fn(&Path) -> bool;
 
 /// What no line may have: where, and what is wrong. The brackets keep this file from breaking its own rules.
-const LINES: [(Holds, &str, &str); 6] = [
+const LINES: [(Holds, &str, &str); 7] = [
     (
         |_| true,
         r"(index|static)\.crates\.io|proxy\.golang\.org|registry\.npmjs|deb\.debian\.org|pypi\.org|localhost[:]|127\.0\.0\.1",
@@ -42,6 +42,11 @@ const LINES: [(Holds, &str, &str); 6] = [
         "no model sees what a cfg plants, use `weakened!`",
     ),
     (
+        is_published,
+        r"^\s*#\[must_use\]",
+        "words say what a caller that ignores it loses",
+    ),
+    (
         |path| path.starts_with("crates/tasks/src"),
         r"^[^/]*\bunsafe (fn|impl|trait|extern|\{)",
         "there is no unsafe code in `tasks`",
@@ -59,7 +64,7 @@ const NEAR: usize = 14;
 /// An `unsafe` block, impl or trait, or a public `unsafe fn` (those of a trait owe what it says).
 const UNSAFE: &str = r#"^[^/"]*\bunsafe\s*(\{|impl\b|trait\b|$)|^\s*pub.*\bunsafe fn \w"#;
 
-static PATTERNS: LazyLock<[Regex; 6]> = LazyLock::new(|| LINES.map(|(_, line, _)| regex(line)));
+static PATTERNS: LazyLock<[Regex; 7]> = LazyLock::new(|| LINES.map(|(_, line, _)| regex(line)));
 static UNSAFES: LazyLock<Regex> = LazyLock::new(|| regex(UNSAFE));
 
 fn regex(pattern: &str) -> Regex {
@@ -68,6 +73,15 @@ fn regex(pattern: &str) -> Regex {
 
 fn is_rust(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Whether the file is a source of a published layer.
+fn is_published(path: &Path) -> bool {
+    let own = ["conformance", "soak", "testing", "compat", "firmware"];
+    let mut parts = path.iter().filter_map(|part| part.to_str());
+    parts.next() == Some("crates")
+        && parts.next().is_some_and(|layer| !own.contains(&layer))
+        && parts.next() == Some("src")
 }
 
 pub(super) fn check(path: &Path, text: &str) -> Vec<String> {

@@ -134,7 +134,7 @@ impl RawJob {
     /// assert_eq!(counts.calls.load(SeqCst), 1);
     /// # Ok::<(), terrace_executor::StillRunning>(())
     /// ```
-    #[must_use]
+    #[must_use = "a job does not run until it is queued"]
     pub const fn new(
         run: unsafe fn(NonNull<Self>, &Worker),
         drop: unsafe fn(NonNull<Self>),

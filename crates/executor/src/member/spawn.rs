@@ -76,7 +76,7 @@ impl Worker {
     /// assert_eq!(block_on(spawner.spawn(async { 6 * 7 })), 42);
     /// assert!(Worker::with_current(Worker::spawner).is_none(), "this thread is in no pool");
     /// ```
-    #[must_use]
+    #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&self) -> Option<Spawner> {
         self.map_pool(|pool| Spawner { pool: pool.arc() })
     }
@@ -89,7 +89,7 @@ impl Worker {
     /// let executor = terrace_executor::Builder::new().workers(1).build();
     /// executor.with_worker(|worker| assert_eq!(worker.executor(), Some(executor.id())));
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn executor(&self) -> Option<ExecutorId> {
         self.map_pool(|pool| pool.id)
     }
@@ -105,7 +105,7 @@ impl Worker {
     /// assert_eq!(executor.with_worker(|worker| worker.num_members()), 2);
     /// ```
     #[doc(alias = "current_num_threads")]
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn num_members(&self) -> usize {
         self.map_pool(Shared::workers).unwrap_or(0)
     }

@@ -99,7 +99,7 @@ impl Current {
     /// ```
     #[doc(alias = "current_thread_index")]
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub const fn worker(&self) -> usize {
         self.worker as usize
     }
@@ -116,7 +116,7 @@ impl Current {
     /// assert!(block_on(executor.run(task)));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub const fn is_driver(&self) -> bool {
         self.worker() >= Self::FIRST_DRIVER && !self.is_visitor()
     }
@@ -134,7 +134,7 @@ impl Current {
     /// assert!(block_on(task));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub const fn is_visitor(&self) -> bool {
         self.worker() == Self::VISITOR
     }
@@ -151,7 +151,7 @@ impl Current {
     /// assert_eq!(block_on(lane), Some(Lane::High));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub const fn lane(&self) -> Lane {
         self.lane
     }
@@ -168,7 +168,7 @@ impl Current {
     /// assert_eq!(block_on(id), Some(executor.id()));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub const fn executor(&self) -> ExecutorId {
         self.executor
     }
@@ -190,7 +190,7 @@ impl Current {
 /// ```
 #[doc(alias = "current_thread_index")]
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn current() -> Option<Current> {
     CURRENT.with(Cell::get)
 }

@@ -41,7 +41,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv(), Ok(executor.id()));
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn executor(&self) -> ExecutorId {
         self.executor
     }
@@ -64,7 +64,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv().unwrap().as_deref(), Some("reader"));
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn name(&self) -> Option<&str> {
         self.task.name.as_deref()
     }
@@ -88,7 +88,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv().unwrap().line(), line);
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn site(&self) -> &'static Location<'static> {
         self.task.site
     }
@@ -115,7 +115,7 @@ impl LongPoll {
     /// assert!(reports.recv().unwrap().contains("reads"));
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn future(&self) -> &'static str {
         self.task.future
     }
@@ -138,7 +138,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv(), Ok(Some(0)));
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn worker(&self) -> Option<usize> {
         self.task.worker
     }
@@ -161,7 +161,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv().unwrap().as_deref(), Some("terrace-0"));
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn thread(&self) -> Option<&str> {
         self.task.thread.as_deref()
     }
@@ -184,7 +184,7 @@ impl LongPoll {
     /// assert!(!reports.recv().unwrap().is_zero());
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn elapsed(&self) -> Duration {
         self.task.since
     }
@@ -207,7 +207,7 @@ impl LongPoll {
     /// assert_eq!(reports.recv(), Ok(None), "a channel is no wait of the executor");
     /// drop(go_on);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn waits_in(&self) -> Option<&'static str> {
         self.task.waits_in
     }

@@ -142,7 +142,7 @@ pub struct ScopeKind(u32);
 impl ScopeKind {
     /// The kind of scopes whose body is of type `F`, by whatever lifetimes.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn of<F>() -> Self {
         Self((type_hash::<F>() >> (u64::BITS - TOLD_APART.ilog2())) as u32)
     }
@@ -155,7 +155,7 @@ impl ScopeKind {
 
 /// A hash of the type `F`, by whatever lifetimes. A constant, after inlining.
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn type_hash<F>() -> u64 {
     let mut hash = TypeHash(0);
     typeid::of::<F>().hash(&mut hash);

@@ -231,7 +231,7 @@ impl Worker {
     /// assert!(Builder::new().workers(1).build().with_worker(Worker::is_in_pool));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_in_pool(&self) -> bool {
         !self.seat.is_null()
     }
@@ -252,7 +252,7 @@ impl Worker {
     /// });
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn migrated(&self) -> bool {
         self.seat().is_some_and(|seat| seat.mine.migrated.get())
     }

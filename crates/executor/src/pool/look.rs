@@ -54,7 +54,7 @@ impl Drop for Shared {
 /// eprintln!("{}", terrace_executor::dump_all());
 /// # drop(executor);
 /// ```
-#[must_use]
+#[must_use = "the dumps are returned, and not printed"]
 pub fn dump_all() -> Dump {
     // No pool is dropped under the lock: its drop takes the lock.
     let pools: Option<Vec<Arc<Shared>>> = patiently(&POOLS).map(|pools| {

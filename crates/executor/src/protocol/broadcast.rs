@@ -21,7 +21,7 @@ pub struct Broadcast<T> {
 impl<T> Broadcast<T> {
     terrace_sync::const_fn! {
         /// No announcement yet, and no subscriber.
-        #[must_use]
+        #[must_use = "a count does nothing until it is shared"]
         pub const fn new() -> Self {
             Self { number: AtomicUsize::new(0), subscribers: Mutex::new(Vec::new()) }
         }

@@ -48,7 +48,7 @@ pub enum Mark {
 }
 
 /// A child's entry among the pending ones.
-#[must_use]
+#[must_use = "the child deregisters with its key"]
 pub struct Registered {
     /// The child deregisters under it.
     pub key: u32,

@@ -79,7 +79,7 @@ impl Quiet {
     }
 
     /// How many threads wait; a hint.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn waiters(&self) -> usize {
         // Ordering: Relaxed, a hint.
         self.word.load(Ordering::Relaxed) / WAITER

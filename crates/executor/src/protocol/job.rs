@@ -52,6 +52,7 @@ pub struct Header<F: Forker> {
 
 impl<F: Forker> Header<F> {
     /// Of no job: its latch tells a thread of work, and is never set.
+    #[must_use = "a header does nothing until a frame has it"]
     pub fn of_no_job() -> Self {
         Self {
             execute: |_, _| unreachable!("it is in no deque"),

@@ -190,7 +190,7 @@ pub struct Alarm(AtomicBool);
 
 impl Alarm {
     /// Raised or not. A pool without workers keeps it raised: the watch cannot help it.
-    #[must_use]
+    #[must_use = "an alarm does nothing by itself"]
     pub fn new(raised: bool) -> Self {
         Self(AtomicBool::new(raised))
     }

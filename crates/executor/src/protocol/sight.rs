@@ -18,14 +18,14 @@ pub enum Sight {
 impl Sight {
     /// `Covered` if `full`, else `Nothing`.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn covered_if(full: bool) -> Self {
         if full { Self::Covered } else { Self::Nothing }
     }
 
     /// `Ready` if `full`, else `Nothing`.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn ready_if(full: bool) -> Self {
         if full { Self::Ready } else { Self::Nothing }
     }
@@ -33,7 +33,7 @@ impl Sight {
     /// Whether it counts as takeable work for the sleeping protocol: covered work does while no sentinel watches. Valid
     /// after a fence.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_takeable(self, idle: &Idle) -> bool {
         match self {
             Self::Nothing => false,

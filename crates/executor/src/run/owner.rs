@@ -161,7 +161,7 @@ impl HostedWorker {
     /// let indices: Vec<_> = places.iter().map(|place| place.index()).collect();
     /// assert_eq!(indices, [0, 1]);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn index(&self) -> usize {
         self.place.as_ref().map_or(0, |place| place.index)
     }

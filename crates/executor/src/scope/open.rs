@@ -88,14 +88,14 @@ pub struct ScopeHandle<'a> {
 impl<'p> OpenScope<'p> {
     /// Opens a scope of this kind on `executor` for the current thread.
     #[inline]
-    #[must_use]
+    #[must_use = "the scope ends when it is dropped"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open(executor: &'p Executor<'static>, kind: ScopeKind) -> Self {
         Self::open_in(executor.shared(), kind)
     }
 
     /// Opens a scope of this kind on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
-    #[must_use]
+    #[must_use = "the scope ends when it is dropped"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open_by(spawner: &'p Spawner, kind: ScopeKind) -> Self {
         Self::open_in(&spawner.pool, kind)

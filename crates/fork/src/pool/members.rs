@@ -160,7 +160,7 @@ impl ThreadPool {
     /// let membership = pool.try_enroll().expect("a pool refuses no membership");
     /// assert!(membership.activate(|worker| worker.is_in_pool()));
     /// ```
-    #[must_use]
+    #[must_use = "the membership ends when it is dropped"]
     pub fn try_enroll(&self) -> Option<Membership<'_>> {
         Some(self.enroll())
     }

@@ -100,7 +100,7 @@ impl ThreadPool {
         /// assert_eq!(POOL.join(|_| 1, |_| 2), (1, 2));
         /// # POOL.depopulate();
         /// ```
-        #[must_use]
+        #[must_use = "a pool has no threads until it is populated"]
         pub const fn new() -> Self {
             Self { made: OnceLock::new() }
         }
@@ -152,7 +152,7 @@ impl ThreadPool {
     /// one.populate();
     /// assert_eq!(one.with_worker(|worker| worker.executor()), Some(one.id()));
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> ExecutorId {
         self.executor().id()
     }

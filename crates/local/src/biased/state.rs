@@ -108,7 +108,7 @@ pub enum HandleEnd {
 
 /// What a step asks of its caller.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use]
+#[must_use = "the caller has to take the step"]
 pub enum Step {
     /// Nothing.
     Nothing,
@@ -129,7 +129,7 @@ impl Step {
 
 /// The result of a handle's poll.
 #[derive(Debug)]
-#[must_use]
+#[must_use = "the caller has to go by the answer"]
 pub enum Joined {
     /// The task has not ended, and wakes the waker when it does. The caller drops the waker that this one replaced.
     Pending(Option<Waker>),
@@ -158,7 +158,7 @@ unsafe impl Sync for State {}
 
 impl State {
     /// A new task, which a thread of this `side` spawns: an item for the run queue, or the inbox, and a handle.
-    #[must_use]
+    #[must_use = "a state does nothing until a cell has it"]
     #[inline]
     pub fn spawned(side: Side) -> Self {
         let (remote, references, flags) = match side {
@@ -169,7 +169,7 @@ impl State {
     }
 
     /// A new task that the owner polls as it spawns it: a turn, which has started, and a handle.
-    #[must_use]
+    #[must_use = "a state does nothing until a cell has it"]
     #[inline]
     pub fn polled_at_spawn() -> Self {
         Self::new(0, 2, local::RUNNING)
@@ -177,7 +177,7 @@ impl State {
 
     /// A task that has ended before it had a cell: a handle, which takes the outcome. [`is_fresh`](Self::is_fresh) says so. The
     /// owner is the thread that makes it; it has nothing to do any more.
-    #[must_use]
+    #[must_use = "a state does nothing until a cell has it"]
     #[inline]
     pub fn ended_at_spawn() -> Self {
         Self::new(remote::FRESH_END, 0, local::ENDED)
@@ -213,7 +213,7 @@ impl State {
     }
 
     /// Drops a reference of a task that has ended. True if it was the last one: the caller frees the cell.
-    #[must_use]
+    #[must_use = "the last holder frees the cell"]
     #[inline]
     pub fn release_ended(&self) -> bool {
         // Ordering: Acquire, pairs with the Release of the other threads' decrements. The only reference need not count
@@ -238,7 +238,7 @@ impl State {
 
     /// Whether the task has ended: the owner has dropped the future, and written the outcome if there is one.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_finished(&self) -> bool {
         // Ordering: Acquire, pairs with the Release in `finish`.
         self.remote.load(Ordering::Acquire) & remote::ENDED != 0
@@ -247,7 +247,7 @@ impl State {
     /// Whether [`finish_at_spawn`](crate::OnOwner::finish_at_spawn) ended the task, in memory of a class. Then the caller, its
     /// handle, has the only reference. The outcome is there, and no awaiter.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_fresh(&self) -> bool {
         // Ordering: Relaxed. The handle came from the thread that stored it, and brought all that came before. There is no
         // other reference by which a thread could have changed the word since.
@@ -256,7 +256,7 @@ impl State {
 
     /// Whether an ended task has an outcome for its handle.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn has_outcome(&self) -> bool {
         // Ordering: Relaxed. The caller has seen, with Acquire, that the task has ended.
         self.remote.load(Ordering::Relaxed) & remote::OUTCOME != 0

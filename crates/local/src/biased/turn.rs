@@ -8,7 +8,7 @@ use crate::on_owner::OnOwner;
 
 /// The owner's next step for an item of the inbox.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use]
+#[must_use = "a runnable that arrived has to be queued"]
 pub enum Arrival {
     /// It goes to the run queue, its reference with it.
     Queue,
@@ -21,7 +21,7 @@ pub enum Arrival {
 
 /// The owner's next step after a poll that returned `Pending`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use]
+#[must_use = "the caller queues a task that was woken in its poll"]
 pub enum Pended {
     /// Nothing.
     Wait,
@@ -42,7 +42,7 @@ pub enum Left {
 
 /// What comes after the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use]
+#[must_use = "the caller wakes who waits for the end"]
 pub struct Finished {
     /// The caller has the only reference, and frees the cell.
     pub alone: bool,

@@ -86,26 +86,26 @@ pub struct LocalMetrics {
 impl LocalMetrics {
     /// Tasks that have not ended: one runs, others are queued, or wait to be woken. A task that another thread is about to queue
     /// counts. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn num_alive_tasks(&self) -> usize {
         self.num_alive_tasks
     }
 
     /// Tasks that were spawned so far, also by other threads. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn spawned_tasks_count(&self) -> usize {
         self.spawned_tasks_count
     }
 
     /// Tasks that are queued, one that was cancelled there included. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     #[doc(alias = "global_queue_depth")]
     pub fn queue_depth(&self) -> usize {
         self.queue_depth
     }
 
     /// Polls of tasks, the first ones of eager children included. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     #[doc(alias = "worker_poll_count")]
     pub fn poll_count(&self) -> usize {
         self.poll_count
@@ -123,7 +123,7 @@ impl LocalMetrics {
     /// assert_eq!(block_on(poll_once(executor.tick())), None);
     /// assert_eq!(executor.metrics().park_count(), 1);
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     #[doc(alias = "worker_park_count")]
     pub fn park_count(&self) -> usize {
         self.park_count

@@ -89,21 +89,21 @@ impl<R: Queueable> CoreOf<R> {
 
     /// The number of the owner's thread.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn owner(&self) -> ThreadNumber {
         self.owner
     }
 
     /// Whether the current thread is the owner.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_here(&self) -> bool {
         self.owner() == thread_id()
     }
 
     /// The owner's side, if the current thread is the owner.
     #[inline]
-    #[must_use]
+    #[must_use = "only the proof that is returned gives access"]
     pub fn on_owner(&self) -> Option<OnOwner<'_, Self>> {
         self.is_here().then(|| {
             // SAFETY: the current thread has the owner's number.
@@ -113,21 +113,21 @@ impl<R: Queueable> CoreOf<R> {
 
     /// Whether the current thread is the owner and something is queued; valid after a fence.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn has_work(&self) -> bool {
         self.on_owner()
             .is_some_and(|core| !core.mailbox().is_empty())
     }
 
     /// Whether the current thread is the owner and in the middle of one of the tasks.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_running(&self) -> bool {
         self.on_owner().is_some_and(|core| core.depth.get() != 0)
     }
 
     /// A number that grows whenever the owner polls the handle of one of the tasks, and the task has not ended. A thread that
     /// blocks in one of the tasks learns by it whether it blocks on another one. 0 on every other thread.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn awaited(&self) -> u32 {
         self.on_owner().map_or(0, |core| core.awaited.get())
     }

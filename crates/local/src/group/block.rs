@@ -48,14 +48,14 @@ const _: () = assert!(align_of::<Block>() == CHILDREN);
 
 impl Block {
     /// A front whose children, and those of the blocks behind it, wake `waker`.
-    #[must_use]
+    #[must_use = "a block does nothing until children are lent wakers of it"]
     pub fn front(number: usize, waker: Waker) -> Arc<Self> {
         let blocks = AtomicUsize::new(0);
         Self::new(number, Role::Front { blocks, waker })
     }
 
     /// A block behind `front`.
-    #[must_use]
+    #[must_use = "a block does nothing until children are lent wakers of it"]
     pub fn behind(front: &Arc<Self>, number: usize) -> Arc<Self> {
         Self::new(number, Role::Behind(Arc::clone(front)))
     }
@@ -78,20 +78,20 @@ impl Block {
     }
 
     /// The waker that its children wake.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn waker(&self) -> &Waker {
         self.parts().1
     }
 
     /// The blocks of this front in which children have woken the group since the last call, a bit each.
-    #[must_use]
+    #[must_use = "children that were taken have to be polled"]
     pub fn take_blocks(&self) -> usize {
         // Ordering: Acquire, pairs with the Release in `set`: a block that is named here shows the bit of its child.
         take(self.parts().0, ordering!("group-blocks-acquire", Acquire))
     }
 
     /// The children of this block that have woken the group since the last call, a bit each.
-    #[must_use]
+    #[must_use = "children that were taken have to be polled"]
     pub fn take(&self) -> usize {
         // Ordering: Acquire, pairs with the Release in `set`: the group sees what came before each wake.
         take(&self.woken, ordering!("group-take-acquire", Acquire))
@@ -116,7 +116,7 @@ impl Block {
     }
 
     /// The waker of a child, without a reference of its own: it is not used beyond `this`. Its clones count.
-    #[must_use]
+    #[must_use = "a lent waker must not outlive its block"]
     pub fn lend(this: &Arc<Self>, child: usize) -> ManuallyDrop<Waker> {
         debug_assert!(child < CHILDREN);
         let data = Arc::as_ptr(this).map_addr(|address| address | child).cast();

@@ -480,7 +480,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     }
 
     /// Whether the group has neither a child nor a value.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
         let slots = &self.tasks.slots;
         self.tasks.running == 0

@@ -41,7 +41,7 @@ pub enum TaskError {
 
 impl TaskError {
     /// Whether the task was aborted, or its executor was dropped.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled)
     }
@@ -338,13 +338,13 @@ impl<S, T> TaskSet<S, T> {
     }
 
     /// Tasks that have not ended, and results that were not handed out.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn len(&self) -> usize {
         self.tasks.running + self.tasks.owner.0.len()
     }
 
     /// Whether the set has neither a task nor a result.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -48,7 +48,7 @@ type Room<C, F> = Whole<Unregistered<C>, F>;
 
 /// Whether [`poll_at_spawn`] has room for the future.
 #[inline(always)]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub const fn has_room<C: Core, F: Future>(_future: &F) -> bool {
     Room::<C, F>::MAY_BE_FRESH
 }

@@ -22,7 +22,7 @@ pub const LARGE: usize = 2048;
 /// functions of all layers ask in their first statement, and pass on the box that [`boxed`] returns. That makes two
 /// copies there and one in `boxed`, however many layers follow. [`build`](super::build) asks once more.
 #[inline(always)]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub const fn is_large<F>(_future: &F) -> bool {
     // With what `Guarded` adds: async-task boxes from the same size on, but takes the future by value first.
     size_of::<(F, usize, NonNull<()>)>() >= LARGE

@@ -106,13 +106,13 @@ impl<T, M> Task<T, M> {
 
     /// Whether the task is done, cancelled or has panicked.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_finished(&self) -> bool {
         self.inner.is_finished()
     }
 
     /// As [`FallibleTask::id`].
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> Option<TaskId> {
         self.inner.id()
     }
@@ -234,7 +234,7 @@ impl<T, M> FallibleTask<T, M> {
     }
 
     /// Whether the task is done, cancelled or has panicked.
-    #[must_use]
+    #[must_use = "the call only answers a question"]
     pub fn is_finished(&self) -> bool {
         self.task.is_finished()
     }
@@ -242,7 +242,7 @@ impl<T, M> FallibleTask<T, M> {
     /// Which task this is, for logs and maps: the same as [`TaskId::current`] inside of it. No two tasks have the same id at a time;
     /// a later task may get the id of one that has ended. It may be `None` where the task ended in the call that
     /// spawned it, and once this handle has returned the task's end.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> Option<TaskId> {
         self.task.id()
     }

@@ -31,7 +31,7 @@ impl TaskId {
 
     /// Of the task that a waker wakes, if it is the waker of a task of this project's executors. Combinators that poll with wakers
     /// of their own hide the task's: then the id is that of no task.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn of(waker: &Waker) -> Option<Self> {
         NonZeroUsize::new(waker.data().addr()).map(Self)
     }

@@ -92,7 +92,7 @@ impl Runnable {
     /// # Panics
     /// If async-task lays its cells on addresses that are no multiple of four. No version 4 does.
     #[inline]
-    #[must_use]
+    #[must_use = "a runnable that is dropped cancels its task"]
     pub fn foreign(task: Foreign) -> Self {
         let address = task.into_raw();
         assert!(
@@ -108,7 +108,7 @@ impl Runnable {
     /// The header, and what its functions use, stay in place and are changed by no other code until one of the two functions is
     /// called, on whatever thread. The functions may be called once, with this pointer.
     #[inline]
-    #[must_use]
+    #[must_use = "a raw job has to be run"]
     pub unsafe fn raw(job: NonNull<RawHeader>) -> Self {
         Self(job.cast().map_addr(|address| address | RAW))
     }
@@ -151,7 +151,7 @@ impl Runnable {
     }
 
     /// The waker of the task. Of a raw job, one that does nothing.
-    #[must_use]
+    #[must_use = "a waker wakes nothing by itself"]
     pub fn waker(&self) -> Waker {
         match &*self.as_kind() {
             Kind::Own(task) => task.waker(),
@@ -161,7 +161,7 @@ impl Runnable {
     }
 
     /// Which task it is; `None` for one of a foreign cell, and for a raw job.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> Option<TaskId> {
         let address = self.0.addr();
         (address.get() & KIND == 0).then(|| TaskId::of_cell(address))
@@ -169,7 +169,7 @@ impl Runnable {
 
     /// The task, as the timeline knows it.
     #[inline(always)]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn mark(&self) -> Mark {
         if !terrace_trace::TIMELINE {
             return Mark::UNKNOWN;

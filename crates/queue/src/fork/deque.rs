@@ -108,6 +108,7 @@ impl<T: Word> ForkDeque<T> {
     /// let deque = ForkDeque::<usize>::boxed();
     /// assert!(deque.is_empty() && !deque.is_in_use());
     /// ```
+    #[must_use = "a deque does nothing until it has an owner"]
     pub fn boxed() -> Box<Self> {
         Self::boxed_with(steal::fence_kind())
     }
@@ -126,6 +127,7 @@ impl<T: Word> ForkDeque<T> {
     /// let deque = ForkDeque::<usize>::boxed_with(FenceKind::Symmetric);
     /// assert!(deque.is_empty());
     /// ```
+    #[must_use = "a deque does nothing until it has an owner"]
     pub fn boxed_with(form: FenceKind) -> Box<Self> {
         let asymmetric =
             form == FenceKind::Asymmetric && steal::fence_kind() == FenceKind::Asymmetric;

@@ -57,7 +57,7 @@ impl Root {
     /// assert_eq!(Root::unpack(1 << 20).map(Root::pack), Some(1 << 20));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn unpack(word: u64) -> Option<Self> {
         (word != 0).then_some(Self(word))
     }
@@ -76,7 +76,7 @@ impl Root {
     /// assert_eq!(Root::unpack(root.pack()), Some(root));
     /// ```
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn pack(self) -> u64 {
         self.0
     }
@@ -95,6 +95,7 @@ impl Root {
     /// assert_eq!(root.seat(), 5);
     /// ```
     #[inline]
+    #[must_use = "the call only reads a value"]
     pub fn seat(self) -> usize {
         self.0 as usize % (1 << DEPTH_SHIFT)
     }
@@ -151,6 +152,7 @@ impl Nest {
     /// assert!(Nest::of_seat(0).is_some());
     /// assert!(Nest::of_seat(1 << 14).is_none());
     /// ```
+    #[must_use = "a nest does nothing until it begins"]
     pub fn of_seat(seat: usize) -> Option<Self> {
         Some(Self {
             roots: core::array::from_fn(|_| AtomicU64::new(0)),

@@ -82,6 +82,7 @@ impl<'a, T: Word> Owner<'a, T> {
     /// assert!(me.deque().is_in_use());
     /// ```
     #[inline]
+    #[must_use = "the call only reads a value"]
     pub fn deque(&self) -> &'a ForkDeque<T> {
         self.deque
     }
@@ -412,6 +413,7 @@ impl<'a, T: Word> Owner<'a, T> {
     /// assert!(!me.is_idle());
     /// ```
     #[inline]
+    #[must_use = "the call only answers a question"]
     pub fn is_idle(&self) -> bool {
         // Ordering: Relaxed, both. An old index of `top` only makes a deque look full that a thief has emptied.
         let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));

@@ -80,6 +80,7 @@ impl<T> Ring<T> {
     /// let ring = terrace_queue::Ring::<u32>::new();
     /// assert!(ring.is_empty());
     /// ```
+    #[must_use = "a ring does nothing until it has an owner"]
     pub fn new() -> Self {
         Self::starting_at(0)
     }

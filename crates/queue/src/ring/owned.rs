@@ -52,7 +52,7 @@ impl<T> OwnedRing<T> {
     /// ring.owner().push(1).unwrap();
     /// assert_eq!(ring.share().steal_one(), Some(1));
     /// ```
-    #[must_use]
+    #[must_use = "a queue does nothing until items are pushed"]
     pub fn new() -> Self {
         Self {
             ring: Arc::new(Ring::new()),
@@ -88,7 +88,7 @@ impl<T> OwnedRing<T> {
     /// let thief = std::thread::spawn(move || victim.steal_one());
     /// assert_eq!(thief.join().unwrap(), Some("a job"));
     /// ```
-    #[must_use]
+    #[must_use = "a handle steals nothing by itself"]
     pub fn share(&self) -> Arc<Ring<T>> {
         Arc::clone(&self.ring)
     }

@@ -134,6 +134,7 @@ impl<'a, T> Owner<'a, T> {
     /// assert_eq!(owner.ring().len(), 1);
     /// ```
     #[inline]
+    #[must_use = "the call only reads a value"]
     pub fn ring(&self) -> &'a Ring<T> {
         self.ring
     }
@@ -237,6 +238,7 @@ impl<'a, T> Owner<'a, T> {
     /// assert_eq!((owner.pop(), owner.pop(), owner.pop()), (Some(1), Some(2), None));
     /// ```
     #[inline]
+    #[must_use = "an item that was popped is in no queue"]
     pub fn pop(&self) -> Option<T> {
         // Ordering: Relaxed, both for the head, which the compare-exchange checks, and for the tail, which this
         // owner wrote itself. The slot needs no acquire for the same reason.

@@ -121,6 +121,7 @@ pub fn try_heavy() -> bool {
 /// Whether the system has refused a barrier of the calling thread: then [`try_heavy`] is in vain from now on. One load.
 /// [`try_heavy`] has an example.
 #[inline]
+#[must_use = "the call only answers a question"]
 pub fn is_refused() -> bool {
     system::is_refused()
 }

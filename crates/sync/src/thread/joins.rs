@@ -14,7 +14,7 @@
 /// assert_eq!(thread.join().unwrap(), 42);
 /// ```
 #[inline]
-#[must_use]
+#[must_use = "the call only answers a question"]
 pub fn can_join() -> bool {
     #[cfg(windows)]
     return !loader::calls_us();

@@ -211,13 +211,13 @@ impl Builder {
     }
 
     /// Names the thread.
-    #[must_use]
+    #[must_use = "a builder starts no thread until it spawns one"]
     pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
     /// Ignored: the checker runs threads on stacks of its own.
-    #[must_use]
+    #[must_use = "a builder starts no thread until it spawns one"]
     pub fn stack_size(self, _bytes: usize) -> Self {
         self
     }

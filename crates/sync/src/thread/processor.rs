@@ -24,7 +24,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 impl LastProcessor {
     /// No thread has called `note`. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "it knows nothing until it is asked"]
     pub const fn new() -> Self {
         Self(AtomicU32::new(UNKNOWN))
     }

@@ -41,11 +41,13 @@ impl Thread {
     }
 
     /// Whether both are handles to the same thread. The [type](Self) has an example.
+    #[must_use = "the call only answers a question"]
     pub fn is(&self, other: &Self) -> bool {
         self.0.id() == other.0.id()
     }
 
     /// The thread's name, if it has one. [`Builder`] has an example.
+    #[must_use = "the call only reads a value"]
     pub fn name(&self) -> Option<&str> {
         self.0.name()
     }
@@ -53,6 +55,7 @@ impl Thread {
 
 /// The calling thread. [`Thread`] has an example.
 #[inline]
+#[must_use = "the call only reads a value"]
 pub fn current() -> Thread {
     Thread(std::thread::current())
 }
@@ -139,6 +142,7 @@ impl<T> JoinHandle<T> {
     /// }
     /// assert_eq!(thread.join().unwrap(), Ok(42));
     /// ```
+    #[must_use = "the call only answers a question"]
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
@@ -154,6 +158,7 @@ impl<T> JoinHandle<T> {
     /// let handle = thread.thread();
     /// assert!(handle.is(&thread.join().unwrap()));
     /// ```
+    #[must_use = "the call only reads a value"]
     pub fn thread(&self) -> Thread {
         Thread(self.0.thread().clone())
     }

@@ -22,7 +22,7 @@ pub struct CpuClock(clock::Id);
 impl CpuClock {
     /// That of the calling thread; `None` where the system has no such clock. One system call.
     /// The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn of_this_thread() -> Option<Self> {
         clock::of_this_thread().map(Self)
     }
@@ -40,7 +40,7 @@ impl CpuClock {
     ///     assert!(process.thread().is_none() && thread.thread().is_some());
     /// }
     /// ```
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn of_this_process() -> Option<Self> {
         clock::of_this_process().map(Self)
     }
@@ -49,14 +49,14 @@ impl CpuClock {
     /// The [type](Self) has an example.
     ///
     /// Joining a thread returns a moment before the system forgets the thread. Until then the last time is still read.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn read(&self) -> Option<Duration> {
         clock::read(self.0)
     }
 
     /// The number that the system has given to the thread, as in `/proc/self/task`; `None` for the clock of the process.
     /// [`of_this_process`](Self::of_this_process) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn thread(&self) -> Option<u32> {
         clock::thread(self.0)
     }

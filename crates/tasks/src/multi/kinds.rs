@@ -3,6 +3,7 @@
 //! The kind of work is the type of what a consumer does, closures of adapters included: so it tells call-sites apart. A kind that is
 //! not known yet counts as long: coarse work is parallel at once.
 
+use std::fmt;
 use std::time::Duration;
 
 use terrace_executor::scope::type_hash;
@@ -36,8 +37,18 @@ const MOST: u32 = u32::MAX - 1;
 /// | 31..0 | what an item takes, in 256ths of a nanosecond, and 1; 0 if the kind is unknown |
 /// | 47..32 | inputs |
 /// | 63..48 | which of the kinds that may be here; 0 if none is |
-#[derive(Debug)]
 pub(super) struct Kinds(Box<[AtomicU64; KINDS]>);
+
+impl fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Ordering: Relaxed, a statistic.
+        let known = |word: &&AtomicU64| word.load(Ordering::Relaxed) != 0;
+        let known = self.0.iter().filter(known).count();
+        f.debug_struct("Kinds")
+            .field("known", &known)
+            .finish_non_exhaustive()
+    }
+}
 
 /// The entry of a kind.
 pub(super) struct Entry<'k> {

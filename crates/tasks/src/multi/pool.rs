@@ -66,6 +66,7 @@ impl TaskPool {
     /// assert_eq!(TaskPool::new().thread_num(), available_parallelism());
     /// ```
     #[track_caller]
+    #[must_use = "a pool that is dropped at once drops its tasks"]
     pub fn new() -> Self {
         TaskPoolBuilder::new().build()
     }
@@ -91,7 +92,7 @@ impl TaskPool {
     /// block_on(pool.spawn(async {}));
     /// assert_eq!(pool.metrics().spawned_tasks_count(), 1);
     /// ```
-    #[must_use]
+    #[must_use = "it is a copy for the caller to read"]
     pub fn metrics(&self) -> Metrics {
         self.executor.metrics()
     }
@@ -105,7 +106,7 @@ impl TaskPool {
     /// # use terrace_tasks::TaskPool;
     /// println!("{}", TaskPool::new().dump());
     /// ```
-    #[must_use]
+    #[must_use = "a dump is returned, and not printed"]
     pub fn dump(&self) -> Dump {
         self.executor.dump()
     }
@@ -299,6 +300,7 @@ impl TaskPoolBuilder {
     /// assert_eq!(block_on(pool.spawn(async { 6 * 7 })), 42);
     /// ```
     #[track_caller]
+    #[must_use = "a pool that is dropped at once drops its tasks"]
     pub fn build(self) -> TaskPool {
         let name = self.thread_name.clone();
         self.try_build()

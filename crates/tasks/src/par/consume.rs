@@ -372,7 +372,7 @@ where
     }
 
     /// The number of items. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the iterator is used up for its result"]
     #[inline]
     pub fn count(self) -> usize {
         self.each_batch(&|batch: B| batch.count())
@@ -381,7 +381,7 @@ where
     }
 
     /// The least item; the first of several. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the iterator is used up for its result"]
     #[inline]
     pub fn min(self) -> Option<B::Item>
     where
@@ -393,7 +393,7 @@ where
     }
 
     /// The greatest item; the last of several. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the iterator is used up for its result"]
     #[inline]
     pub fn max(self) -> Option<B::Item>
     where

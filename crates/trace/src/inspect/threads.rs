@@ -49,6 +49,7 @@ pub(super) fn note(id: u64) {
 }
 
 /// The name of the thread with this id, if it is known.
+#[must_use = "the call only reads a value"]
 pub fn name_of(id: u64) -> Option<String> {
     patiently(&THREADS)?.get(&id).cloned()
 }

@@ -84,11 +84,13 @@ words! {
 
 impl Doing {
     /// Whether its thread is in the middle of something that is not a wait of the executor's.
+    #[must_use = "the call only answers a question"]
     pub fn is_awake(self) -> bool {
         matches!(self, Self::Runs | Self::RunsOrSearches)
     }
 
     /// Whether its thread sleeps, in its loop or in a wait.
+    #[must_use = "the call only answers a question"]
     pub fn is_asleep(self) -> bool {
         !self.is_awake() && !matches!(self, Self::Searches | Self::Absent)
     }
@@ -215,6 +217,7 @@ report! {
 
 impl Pool {
     /// Tasks in its queues.
+    #[must_use = "the call only reads a value"]
     pub fn queued(&self) -> usize {
         let own = self.workers.iter().map(|worker| worker.queued);
         let shared = self.injected + self.high + self.background;
@@ -224,6 +227,7 @@ impl Pool {
 
 impl Worker {
     /// How a report names it.
+    #[must_use = "the call only reads a value"]
     pub fn title(&self) -> String {
         let kind = if self.spare { "spare worker" } else { "worker" };
         match &self.thread {
@@ -235,6 +239,7 @@ impl Worker {
 
 impl Task {
     /// How a report names it: by its name, or by the type of its future.
+    #[must_use = "the call only reads a value"]
     pub fn title(&self) -> String {
         let (number, site) = (self.number, self.site);
         let kind = if self.scope.is_some() {

@@ -31,6 +31,7 @@ pub struct Report {
 
 impl Report {
     /// On these pools.
+    #[must_use = "a report is returned, and not printed"]
     pub fn new(pools: Vec<Pool>, partial: bool) -> Self {
         Self {
             suspects: suspects::of(&pools),
@@ -40,11 +41,13 @@ impl Report {
     }
 
     /// Which parts may be the reason that nothing moves, the likeliest first.
+    #[must_use = "the call only reads a value"]
     pub fn suspects(&self) -> &[String] {
         &self.suspects
     }
 
     /// The report as one line of JSON.
+    #[must_use = "the text is returned, and not printed"]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         json::object(

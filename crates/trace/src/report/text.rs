@@ -18,6 +18,7 @@ pub(super) fn time(time: Duration) -> String {
 }
 
 /// A number of things.
+#[must_use = "the text is returned, and not printed"]
 pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),

@@ -341,7 +341,7 @@ const WRAPPERS: [&str; 7] = [
 /// let polled = "core::pin::Pin<alloc::boxed::Box<game::Job<u32>>>";
 /// assert_eq!(spawned_type(polled), "game::Job<u32>");
 /// ```
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn spawned_type(name: &str) -> &str {
     let mut name = name;
     while let Some((head, inner)) = name.strip_suffix('>').and_then(|name| name.split_once('<')) {

@@ -34,7 +34,7 @@ pub struct Timeline {
 ///
 /// Cost: it copies all rings, about a millisecond for each million bytes. No other thread waits for it, but for one that begins or ends.
 /// [`Timeline`] has an example.
-#[must_use]
+#[must_use = "it is a copy for the caller to read"]
 pub fn snapshot() -> Timeline {
     let clock = Clock::new();
     let end = clock.now();
@@ -64,7 +64,7 @@ pub fn snapshot() -> Timeline {
 
 impl Timeline {
     /// The threads, in the order of their rings. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn threads(&self) -> &[ThreadTimeline] {
         &self.threads
     }

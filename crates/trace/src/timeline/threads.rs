@@ -235,31 +235,31 @@ pub struct ThreadTimeline {
 
 impl ThreadTimeline {
     /// The thread's name at its first event. A thread without one is numbered. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Its index among the workers of its pool, if it is one or has been. [`worker`](crate::worker) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn worker(&self) -> Option<usize> {
         Some(self.worker?.index)
     }
 
     /// The number of that pool; a dump of its executor shows the same one. [`worker`](crate::worker) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn pool(&self) -> Option<u64> {
         Some(self.worker?.pool)
     }
 
     /// How many events there are. The [type](Self) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn events(&self) -> usize {
         self.records.len()
     }
 
     /// How many earlier ones were overwritten. [`set_records_per_thread`](super::set_records_per_thread) has an example.
-    #[must_use]
+    #[must_use = "the call only reads a count"]
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -17,7 +17,7 @@ std::thread_local! {
 
 /// The calling thread's number.
 #[inline(always)]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn get() -> u64 {
     NUMBER.with(Cell::get)
 }

@@ -6,7 +6,7 @@ static SLOT: OnceLock<system::Slot> = OnceLock::new();
 
 /// The calling thread's number.
 #[inline]
-#[must_use]
+#[must_use = "the call only reads a value"]
 pub fn get() -> u64 {
     system::get(*SLOT.get_or_init(system::new)) as u64
 }
