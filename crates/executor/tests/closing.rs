@@ -9,8 +9,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
-use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
-use terrace_testing::{completed_elsewhere, on_own_thread, signal, this_program, watchdog};
+use terrace_executor::{Builder, Executor, StaticExecutor, ThreadExecutor, block_on};
+use terrace_testing::{Yields, completed_elsewhere, on_own_thread, signal, this_program, watchdog};
 
 /// Sends its number when dropped.
 struct Note(Sender<u32>, u32);
@@ -216,8 +216,8 @@ fn closures_that_panic_when_dropped_go_no_further() {
     });
 }
 
-/// The ways in which a thread may be in the middle of a task of an executor that lies in one of its thread-locals.
-const EXITS: [(&str, fn()); 5] = [
+/// The ways in which a thread may be in the middle of a task of an executor that lies in one of its thread-locals, or in a static.
+const EXITS: [(&str, fn()); 7] = [
     ("try_tick", || {
         LOCAL.with(|executor| {
             executor.spawn(exits()).detach();
@@ -264,7 +264,35 @@ const EXITS: [(&str, fn()); 5] = [
             std::process::exit(42);
         });
     }),
+    // The exit comes while workers of a static pool run other tasks, in one of its tasks or outside of them.
+    ("task of a static pool", || {
+        go_on_in_the_static_pool();
+        block_on(POOL.spawn(exits()));
+    }),
+    ("beside a static pool", || {
+        go_on_in_the_static_pool();
+        std::process::exit(42);
+    }),
 ];
+
+static POOL: StaticExecutor = StaticExecutor::new();
+
+/// Workers of the static pool run tasks that never end.
+fn go_on_in_the_static_pool() {
+    POOL.set_workers(2).expect("the system starts threads");
+    let began = Arc::new(Barrier::new(3));
+    for _ in 0..2 {
+        let began = Arc::clone(&began);
+        let goes_on = async move {
+            began.wait();
+            loop {
+                Yields(1).await;
+            }
+        };
+        POOL.spawn(goes_on).detach();
+    }
+    began.wait();
+}
 
 thread_local! {
     static LOCAL: Executor<'static> = const { Executor::new() };
@@ -289,7 +317,7 @@ const CHILD: &str = "TERRACE_TEST_EXIT";
 
 /// Each way in a process of its own, which has to end.
 #[test]
-fn the_process_exits_in_a_task_of_a_thread_local_executor() {
+fn the_process_exits_beside_tasks() {
     let _watchdog = watchdog();
     if let Ok(name) = std::env::var(CHILD) {
         let (_, exit) = EXITS.iter().find(|(way, _)| *way == name).expect("a way");
@@ -298,10 +326,7 @@ fn the_process_exits_in_a_task_of_a_thread_local_executor() {
     }
     for (name, _) in EXITS {
         let mut child = this_program()
-            .args([
-                "--exact",
-                "the_process_exits_in_a_task_of_a_thread_local_executor",
-            ])
+            .args(["--exact", "the_process_exits_beside_tasks"])
             .env(CHILD, name)
             .spawn()
             .unwrap();
