@@ -11,7 +11,9 @@ use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{
     Builder, Executor, HostedWorker, Shutdown, ThreadExecutor, block_on, current,
 };
-use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread, signal, watchdog};
+use terrace_testing::{
+    completed_elsewhere, in_own_process, on_own_thread, signal, text_of, watchdog,
+};
 use terrace_thread::ThreadSpawner;
 
 fn worker() -> usize {
@@ -149,6 +151,30 @@ fn a_place_that_is_dropped_is_one_worker_less() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
+}
+
+/// A broadcast and a pinned spawn see the worker of a place from its thread's beginning on, and do not wait for that.
+#[test]
+fn a_place_takes_part_once_its_thread_has_begun() {
+    on_own_thread(|| {
+        let (executor, mut places) = Builder::new().workers(2).build_hosted();
+        let parts = || executor.with_worker(|worker| worker.broadcast(|part| part.participants));
+        assert_eq!(parts(), [1], "the caller alone");
+        let last = places.pop();
+        let threads = start(places);
+        block_on(executor.spawn(async {}));
+        assert_eq!(parts(), [1]);
+        let missing = text_of(|| executor.spawner().spawn_work_on(1, async {}));
+        assert!(missing.contains("there is no worker 1"), "{missing}");
+        let second = start(last.into_iter().collect());
+        while parts() != [2, 2] {
+            thread::yield_now();
+        }
+        drop(executor);
+        for thread in threads.into_iter().chain(second) {
+            thread.join().unwrap();
+        }
+    });
 }
 
 #[test]
