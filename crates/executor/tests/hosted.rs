@@ -177,6 +177,30 @@ fn a_place_takes_part_once_its_thread_has_begun() {
     });
 }
 
+/// Workers are numbered by their places, whichever came last.
+#[test]
+fn a_thread_that_takes_a_free_place_has_its_number() {
+    on_own_thread(|| {
+        let (executor, mut places) = Builder::new().workers(3).build_hosted();
+        drop(places.remove(0));
+        let threads = start(places);
+        executor.set_workers(3).unwrap();
+        let parts = || executor.with_worker(|handle| handle.broadcast(|_| worker()));
+        while parts().len() < 3 {
+            thread::yield_now();
+        }
+        assert_eq!(parts(), [0, 1, 2]);
+        for place in 0..3 {
+            let task = executor.spawner().spawn_work_on(place, async { worker() });
+            assert_eq!(block_on(task), place);
+        }
+        drop(executor);
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
+}
+
 #[test]
 fn an_executor_whose_places_are_all_dropped_is_driven_by_waiters() {
     // Alone: a waiting thread of another test would drive the pool, too, while it has no workers.

@@ -287,6 +287,7 @@ fn panics_of_closures_reach_the_handler() {
         let ends = done.clone();
         pool.with_worker(|worker| {
             worker.spawn(|_: &Worker| panic!("a closure"));
+            worker.spawn_local(|_: &Worker| panic!("a local closure"));
             if workers > 0 {
                 worker.spawn_on(0, |_: &Worker| panic!("a pinned closure"));
             }
@@ -294,14 +295,14 @@ fn panics_of_closures_reach_the_handler() {
                 ends.fetch_add(1, Ordering::Relaxed);
             });
         });
-        let wanted = 1 + usize::from(workers > 0);
+        let wanted = 2 + usize::from(workers > 0);
         while said.lock().unwrap().len() < wanted || done.load(Ordering::Relaxed) == 0 {
             if pool.yield_now() == Yield::Idle {
                 thread::yield_now();
             }
         }
         said.lock().unwrap().sort();
-        let expected = ["a closure", "a pinned closure"];
+        let expected = ["a closure", "a local closure", "a pinned closure"];
         assert_eq!(*said.lock().unwrap(), expected[..wanted]);
     });
 }
