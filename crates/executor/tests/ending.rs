@@ -302,3 +302,17 @@ fn random_ends_are_all_seen() {
         assert!(executor.is_empty(), "seed {seed}");
     }
 }
+
+/// Its owner alone runs its tasks, also after a shutdown.
+#[test]
+fn no_wait_drives_a_bare_executor_that_was_shut_down() {
+    let _watchdog = watchdog();
+    for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
+        let executor = Executor::new();
+        executor.shutdown(how, None).unwrap();
+        let task = executor.spawn(async {});
+        block_on(completed_elsewhere());
+        assert!(!task.is_finished());
+        assert!(executor.try_tick() && task.is_finished());
+    }
+}
