@@ -285,6 +285,10 @@ fn a_turn_starts_some_pending_children() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let turns = async {
+        // After some that ended, which the thread expects the next ones to do, too.
+        for _ in 0..8 {
+            assert!(executor.spawn_eager(ready(())).is_finished());
+        }
         let first = polled_of_pending(executor);
         Yields(1).await;
         (first, polled_of_pending(executor))

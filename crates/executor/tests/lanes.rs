@@ -254,6 +254,20 @@ fn no_lane_starves() {
     }
 }
 
+/// The high lane is never empty, and the task lies in the ring of the only worker.
+#[test]
+fn a_full_high_lane_starves_no_task_at_hand() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        for _ in 0..2 {
+            executor.spawn_on(Lane::High, Yields(u32::MAX)).detach();
+        }
+        let spawner = executor.spawner();
+        let task = block_on(executor.spawn(async move { spawner.spawn(async { 7 }) }));
+        assert_eq!(block_on(task), 7);
+    });
+}
+
 #[test]
 fn lanes_are_emptied_by_a_drop() {
     let _watchdog = watchdog();
