@@ -197,9 +197,12 @@ fn one_that_yields_where_the_program_runs_it_is_taken_by_others() {
             thread::sleep(std::time::Duration::from_millis(pause));
             runnable.run();
             receiver.recv().unwrap();
-            task
+            (task,)
         });
-        block_on(async { blocks.await.await });
+        block_on(async {
+            let (foreign,) = blocks.await;
+            foreign.await;
+        });
     }
 }
 

@@ -263,8 +263,9 @@ fn a_full_high_lane_starves_no_task_at_hand() {
             executor.spawn_on(Lane::High, Yields(u32::MAX)).detach();
         }
         let spawner = executor.spawner();
-        let task = block_on(executor.spawn(async move { spawner.spawn(async { 7 }) }));
-        assert_eq!(block_on(task), 7);
+        let parent = executor.spawn(async move { (spawner.spawn(async { 7 }),) });
+        let (child,) = block_on(parent);
+        assert_eq!(block_on(child), 7);
     });
 }
 

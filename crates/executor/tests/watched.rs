@@ -2,7 +2,7 @@
 //! end. So each task that comes into a ring is published.
 
 use std::future::poll_fn;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -51,46 +51,52 @@ fn woken(
     task
 }
 
-/// A task yields. What the worker runs next blocks its thread until that task has gone on: one that it has woken, or a pinned one.
+/// A task calls `next`, yields, and lets the task that it got go on. It lay in the worker's ring, so that a round has begun with it.
+fn yields_before(
+    executor: &Executor<'static>,
+    go_on: Sender<()>,
+    next: impl FnOnce() -> Task<()> + Send + 'static,
+) {
+    let (over, is_over) = channel();
+    let yields = async move {
+        let_it_watch();
+        let blocked = next();
+        Yields(1).await;
+        go_on.send(()).unwrap();
+        blocked.await;
+        over.send(()).unwrap();
+    };
+    let spawner = executor.spawner();
+    executor
+        .spawn(async move { spawner.spawn(yields).detach() })
+        .detach();
+    is_over.recv().unwrap();
+}
+
+/// The woken one runs next, and blocks its thread until the first one has gone on.
 #[test]
-fn a_task_that_yielded_before_another_blocks() {
-    for pinned in [false, true] {
-        beside_a_fork(move |executor| {
-            for _ in 0..20 {
-                let (waker, (sends, blocks)) = (WakerSlot::default(), channel());
-                let blocked = move || blocks.recv().unwrap();
-                let (blocked, spawn_pinned): (_, Option<Box<dyn FnOnce() -> Task<()> + Send>>) =
-                    if pinned {
-                        let pinned = async move { blocked() };
-                        let spawn = || ThreadSpawner::current().spawn(pinned);
-                        (None, Some(Box::new(spawn)))
-                    } else {
-                        (Some(woken(executor, &waker, blocked)), None)
-                    };
-                let spawner = executor.spawner();
-                let (over, is_over) = channel();
-                let wakes = async move {
-                    let_it_watch();
-                    let blocked = match spawn_pinned {
-                        Some(spawn) => spawn(),
-                        None => {
-                            waker.waker().wake();
-                            blocked.unwrap()
-                        }
-                    };
-                    Yields(1).await;
-                    sends.send(()).unwrap();
-                    blocked.await;
-                    over.send(()).unwrap();
-                };
-                // In the ring, so that a round begins with it.
-                executor
-                    .spawn(async move { spawner.spawn(wakes).detach() })
-                    .detach();
-                is_over.recv().unwrap();
-            }
-        });
-    }
+fn a_task_that_yielded_before_a_woken_one_blocks() {
+    beside_a_fork(|executor| {
+        for _ in 0..20 {
+            let (waker, (go_on, goes_on)) = (WakerSlot::default(), channel());
+            let blocked = woken(executor, &waker, move || goes_on.recv().unwrap());
+            yields_before(executor, go_on, move || {
+                waker.waker().wake();
+                blocked
+            });
+        }
+    });
+}
+
+#[test]
+fn a_task_that_yielded_before_a_pinned_one_blocks() {
+    beside_a_fork(|executor| {
+        for _ in 0..20 {
+            let (go_on, goes_on) = channel();
+            let blocks = async move { goes_on.recv().unwrap() };
+            yields_before(executor, go_on, || ThreadSpawner::current().spawn(blocks));
+        }
+    });
 }
 
 /// A task wakes another one, and waits for what that does.
