@@ -368,3 +368,31 @@ where
 {
     Worker::with_current(|worker| worker.join(|worker| a.call(worker), |worker| b.call(worker)))
 }
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use terrace_testing::watchdog;
+
+    use super::{Executor, Shutdown};
+
+    /// The list of threads holds those that run, and few that have just ended.
+    #[test]
+    fn threads_that_have_ended_leave_the_list() {
+        let _watchdog = watchdog();
+        let executor = Executor::new();
+        let listed = || executor.shared().threads.list.lock().len();
+        for _ in 0..100 {
+            executor.set_workers(2).unwrap();
+            executor.set_workers(0).unwrap();
+            while executor.threads() > 0 {
+                std::thread::yield_now();
+            }
+        }
+        assert!(listed() < 100, "{}", listed());
+        for _ in 0..3 {
+            executor.set_workers(2).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
+            assert_eq!(listed(), 0, "a shutdown joins all of them");
+        }
+    }
+}

@@ -123,3 +123,23 @@ fn a_batch_is_announced_once() {
         tasks.into_iter().for_each(block_on);
     });
 }
+
+/// A worker runs the first tasks of a large batch while the last ones are still to be made.
+#[test]
+fn a_large_batch_is_published_before_its_end() {
+    on_own_thread(|| {
+        let executor = executor(1);
+        let (runs, ran) = std::sync::mpsc::channel();
+        let futures = (0..1_000).map(move |i| {
+            if i == 999 {
+                ran.recv().unwrap();
+            }
+            let runs = runs.clone();
+            async move { runs.send(()).unwrap_or(()) }
+        });
+        let mut tasks = Vec::new();
+        let_them_sleep();
+        executor.spawn_many(futures, &mut tasks);
+        tasks.into_iter().for_each(block_on);
+    });
+}

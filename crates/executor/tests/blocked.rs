@@ -100,6 +100,18 @@ fn a_worker_blocks_while_a_thread_waits_in_a_scope() {
 }
 
 #[test]
+fn the_first_worker_of_an_executor_blocks() {
+    on_own_thread(|| {
+        for (name, queue) in QUEUES {
+            let executor = Arc::new(Executor::new());
+            executor.set_workers(1).unwrap();
+            let task = spawn_blocking(&executor, queue);
+            assert_eq!(await_in_scope(&executor, task), 1, "{name}");
+        }
+    });
+}
+
+#[test]
 fn a_worker_blocks_while_its_peer_waits_in_block_on() {
     on_own_thread(|| {
         for (name, queue) in QUEUES {

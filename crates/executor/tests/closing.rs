@@ -217,7 +217,7 @@ fn closures_that_panic_when_dropped_go_no_further() {
 }
 
 /// The ways in which a thread may be in the middle of a task of an executor that lies in one of its thread-locals, or in a static.
-const EXITS: [(&str, fn()); 7] = [
+const EXITS: [(&str, fn()); 8] = [
     ("try_tick", || {
         LOCAL.with(|executor| {
             executor.spawn(exits()).detach();
@@ -243,6 +243,23 @@ const EXITS: [(&str, fn()); 7] = [
     ("ticker", || {
         TICKED.with(|executor| {
             executor.spawn(exits()).detach();
+            let ticker = executor.ticker().expect("made on this thread");
+            while ticker.try_tick() {}
+        });
+    }),
+    // After a task inside of that one.
+    ("nested ticker", || {
+        TICKED.with(|executor| {
+            let ticks = async {
+                Yields(1).await;
+                TICKED.with(|executor| {
+                    let inner = executor.spawn(async {});
+                    let ticker = executor.ticker().expect("made on this thread");
+                    assert!(ticker.try_tick() && inner.is_finished());
+                });
+                std::process::exit(42);
+            };
+            executor.spawn::<()>(ticks).detach();
             let ticker = executor.ticker().expect("made on this thread");
             while ticker.try_tick() {}
         });

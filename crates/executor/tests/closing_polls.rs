@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Spawner, Task, block_on};
-use terrace_testing::{on_own_thread, watchdog};
+use terrace_testing::{in_own_process, on_own_thread, watchdog};
 
 /// Waits for another thread, which computes.
 fn wait_for(flag: &AtomicBool) {
@@ -83,8 +83,8 @@ fn a_waiting_thread_drops_no_child_of_a_poll_under_way() {
 /// The poll that a waiting thread is in waits for a task of the same executor, which is gone: no thread but this one can run that task.
 #[test]
 fn a_wait_inside_of_such_a_poll_runs_its_task() {
-    let _watchdog = watchdog();
-    on_own_thread(|| {
+    // Else a thread that waits in another test may run the parent.
+    in_own_process("a_wait_inside_of_such_a_poll_runs_its_task", || {
         let executor = Builder::new().workers(0).build();
         let (spawner, result) = (executor.spawner(), Arc::new(AtomicU32::new(0)));
         let (own, sum) = (Arc::new(executor), Arc::clone(&result));

@@ -98,6 +98,12 @@ fn the_child_runs_on_its_parents_worker_and_its_own_lane() {
         assert_eq!(inside.lane(), Lane::Normal);
         assert_eq!(inside.worker(), before.worker());
         assert_eq!(inside.executor(), before.executor());
+        // Also where so many have ended at once that it gets no cell before.
+        let lanes = block_on(executor.spawn_on(lane, async move {
+            let lane = || executor.spawn_eager(async { current().map(|current| current.lane()) });
+            [(); 8].map(|()| lane().try_take())
+        }));
+        assert_eq!(lanes, [Some(Some(Lane::Normal)); 8]);
     }
 }
 
@@ -279,6 +285,10 @@ fn a_turn_starts_some_pending_children() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let turns = async {
+        // After some that ended, which the thread expects the next ones to do, too.
+        for _ in 0..8 {
+            assert!(executor.spawn_eager(ready(())).is_finished());
+        }
         let first = polled_of_pending(executor);
         Yields(1).await;
         (first, polled_of_pending(executor))

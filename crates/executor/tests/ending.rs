@@ -214,6 +214,21 @@ fn a_task_does_not_wait_for_itself() {
     executor.spawn(async {}).detach();
     let wait = text_of(|| block_on(executor.run(async { executor.wait_idle(None) })));
     assert!(wait.contains("Pass a limit"), "{wait}");
+
+    // Polled by a thread without a seat, and beneath the `run` future of another executor.
+    let executor = Arc::new(Executor::new());
+    let inside = Arc::clone(&executor);
+    let task = executor.spawn(async move { text_of(|| inside.wait_idle(None)) });
+    assert!(executor.try_tick());
+    let wait = block_on(task);
+    assert!(wait.contains("Pass a limit"), "{wait}");
+    let (inside, executor) = own();
+    let task = executor.spawn(async move {
+        let other = Executor::new();
+        block_on(other.run(async { text_of(|| inside.wait_idle(None)) }))
+    });
+    let wait = block_on(task);
+    assert!(wait.contains("Pass a limit"), "{wait}");
 }
 
 /// A worker waits for another executor.
@@ -285,5 +300,19 @@ fn random_ends_are_all_seen() {
             executor.wait_idle(None).unwrap();
         });
         assert!(executor.is_empty(), "seed {seed}");
+    }
+}
+
+/// Its owner alone runs its tasks, also after a shutdown.
+#[test]
+fn no_wait_drives_a_bare_executor_that_was_shut_down() {
+    let _watchdog = watchdog();
+    for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
+        let executor = Executor::new();
+        executor.shutdown(how, None).unwrap();
+        let task = executor.spawn(async {});
+        block_on(completed_elsewhere());
+        assert!(!task.is_finished());
+        assert!(executor.try_tick() && task.is_finished());
     }
 }

@@ -294,6 +294,14 @@ fn a_thread_that_cannot_start_is_an_error() {
         .stack_size(usize::MAX / 4 * 3)
         .try_build();
     assert!(error.is_err());
+    // The executor has as many as before.
+    let executor = Builder::new()
+        .workers(0)
+        .stack_size(usize::MAX / 4 * 3)
+        .build();
+    assert!(executor.set_workers(2).is_err());
+    assert_eq!(executor.workers(), 0);
+    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
 }
 
 /// 48 KiB on a stack of 256 KiB, also in a debug build.

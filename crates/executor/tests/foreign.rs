@@ -149,6 +149,63 @@ fn a_yield_goes_behind_the_others() {
     assert_eq!(turns.text(), "fofofo");
 }
 
+/// Also behind one that it has woken before.
+#[test]
+fn a_yield_goes_behind_a_task_that_was_woken() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let (order, waker) = (Log::default(), WakerSlot::default());
+    let (first, second) = (order.clone(), order.clone());
+    let slot = waker.clone();
+    let woken = start(&executor, async move {
+        let mut polled = false;
+        std::future::poll_fn(|context| {
+            slot.leave(context);
+            match std::mem::replace(&mut polled, true) {
+                false => std::task::Poll::Pending,
+                true => std::task::Poll::Ready(()),
+            }
+        })
+        .await;
+        first.add('w');
+    });
+    block_on(executor.spawn(async {}));
+    let yields = start(&executor, async move {
+        waker.waker().wake();
+        Yields(1).await;
+        second.add('y');
+    });
+    block_on(yields);
+    block_on(woken);
+    assert_eq!(order.text(), "wy");
+}
+
+/// A task runs a runnable by hand, whose future yields, and then blocks its thread until that has gone on.
+#[test]
+fn one_that_yields_where_the_program_runs_it_is_taken_by_others() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(2).build();
+    for pause in [0, 150] {
+        let scheduler = executor.scheduler();
+        let blocks = executor.spawn(async move {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let (runnable, task) = cell(&scheduler, async move {
+                Yields(1).await;
+                sender.send(()).unwrap();
+            });
+            // After it, the other worker sleeps.
+            thread::sleep(std::time::Duration::from_millis(pause));
+            runnable.run();
+            receiver.recv().unwrap();
+            (task,)
+        });
+        block_on(async {
+            let (foreign,) = blocks.await;
+            foreign.await;
+        });
+    }
+}
+
 /// A task that is woken by a running one runs next on that worker, before it goes back to the shared queue.
 #[test]
 fn a_woken_one_runs_next() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
-use terrace_testing::{completed_elsewhere, in_own_process, show_static};
+use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread, show_static};
 
 /// An executor that its own hooks find.
 #[derive(Clone, Default)]
@@ -263,6 +263,23 @@ fn panics_of_hooks_reach_the_handler() {
             assert_eq!(block_on(executor.spawn(async { 1 })), 1);
             drop(executor);
             assert_eq!(heard.load(Ordering::Relaxed), if handler { 4 } else { 0 });
+        }
+    });
+}
+
+/// It is the last thing that the worker does in its place: another one runs the task.
+#[test]
+fn a_stop_hook_wakes_a_task() {
+    on_own_thread(|| {
+        for _ in 0..20 {
+            let (future, wake) = terrace_testing::signal();
+            let executor = Builder::new()
+                .workers(2)
+                .on_thread_stop(move || wake.set())
+                .build();
+            let task = executor.spawn(future);
+            executor.set_workers(1).unwrap();
+            block_on(task);
         }
     });
 }

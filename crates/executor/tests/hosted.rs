@@ -11,7 +11,9 @@ use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{
     Builder, Executor, HostedWorker, Shutdown, ThreadExecutor, block_on, current,
 };
-use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread, signal, watchdog};
+use terrace_testing::{
+    completed_elsewhere, in_own_process, on_own_thread, signal, text_of, watchdog,
+};
 use terrace_thread::ThreadSpawner;
 
 fn worker() -> usize {
@@ -149,6 +151,54 @@ fn a_place_that_is_dropped_is_one_worker_less() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
+}
+
+/// A broadcast and a pinned spawn see the worker of a place from its thread's beginning on, and do not wait for that.
+#[test]
+fn a_place_takes_part_once_its_thread_has_begun() {
+    on_own_thread(|| {
+        let (executor, mut places) = Builder::new().workers(2).build_hosted();
+        let parts = || executor.with_worker(|worker| worker.broadcast(|part| part.participants));
+        assert_eq!(parts(), [1], "the caller alone");
+        let last = places.pop();
+        let threads = start(places);
+        block_on(executor.spawn(async {}));
+        assert_eq!(parts(), [1]);
+        let missing = text_of(|| executor.spawner().spawn_work_on(1, async {}));
+        assert!(missing.contains("there is no worker 1"), "{missing}");
+        let second = start(last.into_iter().collect());
+        while parts() != [2, 2] {
+            thread::yield_now();
+        }
+        drop(executor);
+        for thread in threads.into_iter().chain(second) {
+            thread.join().unwrap();
+        }
+    });
+}
+
+/// Workers are numbered by their places, whichever came last.
+#[test]
+fn a_thread_that_takes_a_free_place_has_its_number() {
+    on_own_thread(|| {
+        let (executor, mut places) = Builder::new().workers(3).build_hosted();
+        drop(places.remove(0));
+        let threads = start(places);
+        executor.set_workers(3).unwrap();
+        let parts = || executor.with_worker(|handle| handle.broadcast(|_| worker()));
+        while parts().len() < 3 {
+            thread::yield_now();
+        }
+        assert_eq!(parts(), [0, 1, 2]);
+        for place in 0..3 {
+            let task = executor.spawner().spawn_work_on(place, async { worker() });
+            assert_eq!(block_on(task), place);
+        }
+        drop(executor);
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, Lane, block_on, current};
-use terrace_testing::{Yields, in_own_process, on_own_thread, watchdog};
+use terrace_testing::{Yields, in_own_process, on_own_thread, signal, watchdog};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -67,6 +67,69 @@ fn a_high_task_goes_before_tasks_of_earlier_ticks() {
     while executor.try_tick() {}
     let expected = ["first", "high", "second", "third", "background"];
     assert_eq!(*order.lock().unwrap(), expected);
+}
+
+/// Also before what its worker has at hand, in a round that has begun.
+#[test]
+fn a_high_task_goes_before_the_tasks_at_hand() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let (inner, log) = (Arc::clone(&executor), Arc::clone(&order));
+        let tasks = executor.spawn(async move {
+            let spawn = |name: usize| {
+                let (log, own) = (Arc::clone(&log), Arc::clone(&inner));
+                let task = async move {
+                    log.lock().unwrap().push(name);
+                    // The third of eight.
+                    (name == 3).then(|| {
+                        let high = async move { log.lock().unwrap().push(100) };
+                        own.spawn_on(Lane::High, high)
+                    })
+                };
+                inner.spawn(task)
+            };
+            (1..=8).map(spawn).collect::<Vec<_>>()
+        });
+        for task in block_on(tasks) {
+            block_on(async {
+                if let Some(high) = task.await {
+                    high.await
+                }
+            });
+        }
+        assert_eq!(*order.lock().unwrap(), [1, 2, 3, 100, 4, 5, 6, 7, 8]);
+    });
+}
+
+/// A background task that has waited counts again. So with one permit another one begins only when it has ended.
+#[test]
+fn a_background_task_takes_its_permit_back_after_a_wait() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(2).build();
+        let (future, wake) = signal();
+        let ((begins, begun), (go_on, goes_on)) = (channel(), channel());
+        let ended = Arc::new(AtomicUsize::new(0));
+        let ends = Arc::clone(&ended);
+        let first = executor.spawn_on(Lane::Background, async move {
+            block_on(future);
+            begins.send(()).unwrap();
+            goes_on.recv().unwrap();
+            ends.store(1, Ordering::Release);
+        });
+        wake.set();
+        begun.recv().unwrap();
+        let second = executor.spawn_on(
+            Lane::Background,
+            async move { ended.load(Ordering::Acquire) },
+        );
+        // The other worker is free for it.
+        block_on(executor.spawn(async {}));
+        thread::sleep(Duration::from_millis(5));
+        go_on.send(()).unwrap();
+        assert_eq!(block_on(second), 1);
+        block_on(first);
+    });
 }
 
 /// Background tasks never take the last worker, and without them the foreground has all.
@@ -189,6 +252,21 @@ fn no_lane_starves() {
             });
         }
     }
+}
+
+/// The high lane is never empty, and the task lies in the ring of the only worker.
+#[test]
+fn a_full_high_lane_starves_no_task_at_hand() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        for _ in 0..2 {
+            executor.spawn_on(Lane::High, Yields(u32::MAX)).detach();
+        }
+        let spawner = executor.spawner();
+        let parent = executor.spawn(async move { (spawner.spawn(async { 7 }),) });
+        let (child,) = block_on(parent);
+        assert_eq!(block_on(child), 7);
+    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Lane, Metrics, RunnerMetrics, Shutdown, block_on};
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
@@ -176,4 +177,26 @@ fn run_futures_use_seats_again() {
         block_on(executor.run(executor.run(executor.spawn(async {}))));
     }
     assert_eq!((seats(), polls(&executor.metrics())), (2, 20));
+}
+
+/// The scope's own thread runs none: its body waits for them.
+#[test]
+fn children_of_scopes_are_counted_where_workers_run_them() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let (sender, ran) = std::sync::mpsc::channel();
+    let before = polls(&executor.metrics());
+    let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
+    for _ in 0..100 {
+        let sender = sender.clone();
+        // SAFETY: the scope is waited for below, and the child borrows nothing.
+        unsafe {
+            scope
+                .handle()
+                .spawn(async move { sender.send(()).unwrap() })
+        };
+    }
+    (0..100).for_each(|_| ran.recv().unwrap());
+    assert!(scope.wait(&[]).is_none());
+    assert_eq!(polls(&executor.metrics()) - before, 100);
 }

@@ -153,3 +153,17 @@ fn the_results_of_parts_beside_a_panic_may_panic_in_their_destructors() {
         assert_eq!(payload.downcast_ref(), Some(&"a part"));
     }
 }
+
+/// The first worker's comes out, whatever becomes of the others.
+#[test]
+fn the_payloads_of_other_parts_may_panic_in_their_destructors() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(WORKERS).build();
+    let payload = payload_of(|| {
+        executor.broadcast::<()>(|part| match part.index {
+            0 => resume_unwind(Box::new("the first")),
+            _ => resume_unwind(Box::new(Bomb)),
+        })
+    });
+    assert_eq!(payload.downcast_ref(), Some(&"the first"));
+}

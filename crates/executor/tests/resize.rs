@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on, current};
-use terrace_testing::{Yields, in_own_process, on_own_thread, signal};
+use terrace_testing::{Yields, in_own_process, on_own_thread, signal, text_of};
 
 /// Starts and exits of worker threads.
 #[derive(Clone, Default)]
@@ -116,7 +116,6 @@ fn a_bare_executor_gets_workers() {
     });
 }
 
-/// No task is lost and none hangs while workers come and go at random, also down to none and from within tasks.
 /// From then on threads that wait run its tasks, also one that waited before.
 #[test]
 fn a_bare_executor_is_given_no_workers() {
@@ -135,6 +134,7 @@ fn a_bare_executor_is_given_no_workers() {
     });
 }
 
+/// No task is lost and none hangs while workers come and go at random, also down to none and from within tasks.
 #[test]
 fn random_resizes_lose_nothing() {
     on_own_thread(|| {
@@ -199,6 +199,27 @@ fn random_resizes_lose_nothing() {
         }
         assert_eq!(ran.load(Ordering::Relaxed), spawned.load(Ordering::Relaxed));
         assert_eq!(hooks.starts(), hooks.stops());
+    });
+}
+
+/// No broadcast waits for it, and no task can be pinned to it.
+#[test]
+fn a_worker_that_was_asked_to_end_takes_no_part() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(2).build();
+        let ((begins, begun), (release, released)) = (channel(), channel::<()>());
+        let blocks = executor.spawner().spawn_work_on(1, async move {
+            begins.send(()).unwrap();
+            released.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        executor.set_workers(1).unwrap();
+        let parts = executor.broadcast(|part| (part.index, part.participants));
+        assert_eq!(parts, [(0, 1)]);
+        let missing = text_of(|| executor.spawner().spawn_work_on(1, async {}));
+        assert!(missing.contains("there is no worker 1"), "{missing}");
+        release.send(()).unwrap();
+        block_on(blocks);
     });
 }
 

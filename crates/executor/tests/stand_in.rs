@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Shutdown, Worker, block_on};
-use terrace_testing::watchdog;
+use terrace_testing::{signal, watchdog};
 
 fn pool(workers: usize) -> Executor<'static> {
     Builder::new().workers(workers).build()
@@ -73,10 +73,38 @@ fn no_place_is_given_where_none_is_free() {
         block_on(pool.spawn(async move { inner.stand_in(&|| false, |_| ()).is_err() }))
     };
     assert!(inside, "a worker has a place of its own");
+    for _ in 0..100 {
+        // The worker sleeps at some time, so that its place is free.
+        let inside = async { pool.stand_in(&|| false, |_| ()).is_err() };
+        let inside = block_on(Executor::new().run(inside));
+        assert!(inside, "a `run` future has a place of its own");
+        thread::sleep(Duration::from_micros(100));
+    }
     assert!(
         Executor::new().stand_in(&|| false, |_| ()).is_err(),
         "no workers"
     );
+}
+
+/// It does not sleep while the answer is yes.
+#[test]
+fn a_wait_asks_before_it_sleeps() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    let (asked, (future, signal)) = (AtomicUsize::new(0), signal());
+    let asks = || {
+        let before = asked.fetch_add(1, Ordering::Relaxed);
+        if before == 2 {
+            signal.set();
+        }
+        before <= 2
+    };
+    let mut wait = |_| block_on(future);
+    while let Err(back) = pool.stand_in(&asks, wait) {
+        wait = back;
+        thread::yield_now();
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
 
 #[test]

@@ -48,6 +48,22 @@ fn a_name_resizes() {
     });
 }
 
+/// A thread that names another one is inside of no task of the executor.
+#[test]
+fn a_name_waits_for_the_end_of_all_tasks() {
+    in_own_process("a_name_waits_for_the_end_of_all_tasks", || {
+        let executor = start(|own, index| {
+            own.wait_idle(None).unwrap();
+            format!("named {index}")
+        });
+        let task = executor.spawn(async { 1 });
+        executor.set_workers(1).unwrap();
+        assert_eq!(block_on(task), 1);
+        assert_eq!(name_of_a_worker(executor), "named 0");
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
+    });
+}
+
 /// The thread that is named is a spare.
 #[test]
 fn a_spares_name_resizes() {
@@ -93,13 +109,16 @@ fn the_name_of_a_spare_waits() {
         let counted = calls.clone();
         let executor = start(move |own, index| {
             counted.fetch_add(1, Ordering::Relaxed);
-            block_on(own.spawn(async move { format!("named {index}") }))
+            let names = [(); 2].map(|()| own.spawn(async move { format!("named {index}") }));
+            names.map(block_on).concat()
         });
         executor.set_workers(1).unwrap();
+        // Two tasks at hand, here and in the closure, so a worker runs neither in its wait.
         let chain = executor.spawn(async {
-            block_on(executor.spawn(async { block_on(executor.spawn(async { 1 })) }))
+            let tasks = [(); 2].map(|()| executor.spawn(async { 1 }));
+            tasks.into_iter().map(block_on).sum::<i32>()
         });
-        assert_eq!(block_on(chain), 1);
+        assert_eq!(block_on(chain), 2);
         executor.shutdown(Shutdown::RunQueued, None).unwrap();
         assert!(calls.load(Ordering::Relaxed) < 100, "names call for names");
     });

@@ -11,6 +11,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use alone::alone;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
 use terrace_testing::{show, signal};
 
@@ -331,4 +332,101 @@ fn a_notified_thread_whose_future_blocks_passes_the_notification_on() {
             the_second_runs_it(|has_run| has_run.recv().unwrap());
         }
     });
+}
+
+/// It waits up to a point in time, and so runs nothing while there are workers.
+#[test]
+fn a_wait_for_the_end_of_all_tasks_drives_a_pool_that_has_lost_its_workers() {
+    let ends: [fn(&Executor<'static>); 2] = [
+        |executor| executor.set_workers(0).unwrap(),
+        |executor| executor.shutdown(Shutdown::RunQueued, None).unwrap(),
+    ];
+    for end in ends {
+        alone(move || {
+            let executor = Builder::new().workers(1).build();
+            let (future, wake) = signal();
+            executor.spawn(future).detach();
+            thread::scope(|threads| {
+                let waits = threads.spawn(|| executor.wait_idle(Some(Duration::from_secs(3600))));
+                let_sleep();
+                end(&executor);
+                while executor.threads() > 0 {
+                    thread::yield_now();
+                }
+                let_sleep();
+                wake.set();
+                assert_eq!(waits.join().unwrap(), Ok(()));
+            });
+        });
+    }
+}
+
+/// Its wait in the middle of a task adopts none of its own pool, which has lost its workers by then. A spare comes.
+#[test]
+fn a_worker_that_is_to_end_does_not_drive_its_own_pool() {
+    alone(|| {
+        let executor = Builder::new().workers(1).build();
+        let ((begins, begun), (go_on, goes_on)) = (channel(), channel());
+        let (sender, threads) = channel();
+        let (future, wake) = signal();
+        executor
+            .spawn(async move {
+                begins.send(thread::current().id()).unwrap();
+                goes_on.recv().unwrap();
+                block_on(future);
+            })
+            .detach();
+        let worker = begun.recv().unwrap();
+        executor.set_workers(0).unwrap();
+        executor
+            .spawn(async move {
+                sender.send(thread::current().id()).unwrap();
+                wake.set();
+            })
+            .detach();
+        go_on.send(()).unwrap();
+        assert_ne!(threads.recv().unwrap(), worker);
+    });
+}
+
+/// A thread has begun its wait before they came.
+#[test]
+fn tasks_of_a_pool_that_has_got_workers_are_theirs() {
+    for in_scope in [false, true] {
+        alone(move || {
+            let executor = Arc::new(Builder::new().workers(0).build());
+            let (inner, here) = (Arc::clone(&executor), thread::current().id());
+            let (sender, threads) = channel();
+            let waits = async move {
+                inner.set_workers(1).unwrap();
+                let ((begins, begun), (release, released)) = (channel(), channel());
+                let blocks = async move {
+                    begins.send(()).unwrap();
+                    released.recv().unwrap();
+                };
+                inner.spawn(blocks).detach();
+                begun.recv().unwrap();
+                let (future, wake) = signal();
+                let theirs = async move {
+                    sender.send(thread::current().id()).unwrap();
+                    wake.set();
+                };
+                inner.spawn(theirs).detach();
+                thread::spawn(move || {
+                    let_sleep();
+                    release.send(()).unwrap();
+                });
+                future.await;
+            };
+            if in_scope {
+                let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
+                // SAFETY: the scope is waited for, and the child borrows nothing.
+                unsafe { scope.handle().spawn(waits) };
+                assert!(scope.wait(&[]).is_none());
+            } else {
+                block_on(executor.spawn(waits));
+            }
+            assert_ne!(threads.recv().unwrap(), here);
+        });
+    }
 }

@@ -368,3 +368,48 @@ fn each_wake_is_served_once() {
     asker.join().expect("no panic");
     assert!(cells.iter().all(|cell| cell.seen.load(SeqCst) >= ROUNDS));
 }
+
+/// Two tasks of one worker wake each other again and again. A task from outside does not wait for the turn in which another source goes first,
+/// also where a round of the worker's ring has begun.
+#[test]
+fn few_woken_tasks_run_in_a_row() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    let ((serve, served), (answer, answered)) = (bounded::<()>(1), bounded::<()>(1));
+    let polls = Arc::new(AtomicUsize::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    let player = |receiver: smol::channel::Receiver<()>, sender: smol::channel::Sender<()>| {
+        let (polls, stop) = (Arc::clone(&polls), Arc::clone(&stop));
+        async move {
+            while receiver.recv().await.is_ok() && !stop.load(SeqCst) {
+                polls.fetch_add(1, SeqCst);
+                let _gone = sender.try_send(());
+            }
+        }
+    };
+    let first = serve.clone();
+    let players = [
+        pool.spawn(player(served, answer)),
+        pool.spawn(player(answered, serve)),
+    ];
+    let ((begins, begun), (go_on, goes_on)) = (channel(), channel::<()>());
+    // In the ring, so that a round begins with it.
+    block_on(pool.spawn(async move {
+        let begins = pool.spawn(async move {
+            begins.send(()).expect("the test waits");
+            goes_on.recv().expect("is sent");
+            first.try_send(()).expect("there is room");
+        });
+        begins.detach();
+    }));
+    begun.recv().expect("is sent");
+    let (counts, stops) = (Arc::clone(&polls), Arc::clone(&stop));
+    let outside = pool.spawn(async move {
+        stops.store(true, SeqCst);
+        counts.load(SeqCst)
+    });
+    go_on.send(()).expect("the task waits");
+    let count = block_on(outside);
+    assert!(count < 10, "{count}");
+    players.into_iter().for_each(block_on);
+}

@@ -235,3 +235,34 @@ fn a_sibling_without_wakers_ends() {
         assert_eq!(message, "child");
     });
 }
+
+/// It is pending for the first time when the mark is up already, and no wake follows. On one thread: of a pinned child and another one, it runs
+/// the same one first each time.
+#[test]
+fn an_older_sibling_that_is_pending_behind_the_panic_ends() {
+    for older_is_pinned in [false, true] {
+        on_own_thread(move || {
+            let builder = Builder::new().workers(1).spares(false);
+            let (executor, _unused) = builder.build_hosted();
+            let polled = AtomicUsize::new(0);
+            let message = text_of(|| {
+                scope(&executor, |s| {
+                    let waits = poll_fn(|_| {
+                        polled.fetch_add(1, Ordering::Relaxed);
+                        Poll::Pending
+                    });
+                    let panics = async { panic!("child") };
+                    if older_is_pinned {
+                        s.spawn_on_scope(waits);
+                        s.spawn(panics);
+                    } else {
+                        s.spawn(waits);
+                        s.spawn_on_scope(panics);
+                    }
+                });
+            });
+            assert_eq!(message, "child");
+            assert_eq!(polled.into_inner(), 1);
+        });
+    }
+}

@@ -3,17 +3,18 @@
 mod pools;
 mod ticked;
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
 use pools::{WORKERS, with_each};
-use terrace_executor::{Builder, Current, Executor, block_on, current};
-use terrace_fork::{scope, scope_with};
-use terrace_testing::{Yields, watchdog};
+use terrace_executor::{Builder, Current, Executor, ThreadExecutor, block_on, current};
+use terrace_fork::{Config, scope, scope_with};
+use terrace_testing::{Yields, on_own_thread, watchdog};
 use ticked::with_external;
 
 #[test]
@@ -246,6 +247,48 @@ fn external_children_run_where_the_executor_is_ticked() {
             });
         });
         assert_eq!(ran_on.into_inner().unwrap(), vec![owner; 10]);
+    }
+}
+
+/// Of children and the tasks of two executors that the wait ticks, one side goes on until another one has run. If the wait always began with the
+/// former, it would not end.
+#[test]
+fn children_and_the_tasks_of_ticked_executors_take_turns() {
+    for (goes_on, stops) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+        on_own_thread(move || {
+            let builder = Builder::new().workers(1).spares(false);
+            let (executor, _unused) = builder.build_hosted();
+            let ticked = [ThreadExecutor::new(), ThreadExecutor::new()];
+            let config = Config {
+                external: Some(ticked[0].queue()),
+                local: Some(ticked[1].queue()),
+            };
+            let stop = Arc::new(AtomicBool::new(false));
+            scope_with(&executor, config, |s| {
+                let spawn = |side: usize, task: Pin<Box<dyn Future<Output = ()> + Send>>| match side
+                {
+                    0 => s.spawn(task),
+                    _ => ticked[side - 1].spawn(task).detach(),
+                };
+                let (stopped, more) = (Arc::clone(&stop), Arc::clone(&stop));
+                let until = async move {
+                    while !stopped.load(Ordering::Relaxed) {
+                        Yields(1).await;
+                    }
+                };
+                spawn(goes_on, Box::pin(until));
+                spawn(
+                    stops,
+                    Box::pin(async move { more.store(true, Ordering::Relaxed) }),
+                );
+                // The scope does not end before: tasks of the executors are none of its children.
+                s.spawn(async move {
+                    while !stop.load(Ordering::Relaxed) {
+                        Yields(1).await;
+                    }
+                });
+            });
+        });
     }
 }
 

@@ -180,3 +180,38 @@ fn the_last_resort_leaves_its_own_job_to_the_other_waiter() {
         block_on(second);
     }
 }
+
+/// So long that no sentinel is left which would look at the scope's children.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// The body of a scope blocks its thread until a child has run, which another child spawns, or which a thread of no pool wakes.
+#[test]
+fn a_worker_is_woken_for_a_child_beside_a_body_that_blocks() {
+    for spawned in [false, true] {
+        let _watchdog = watchdog();
+        let executor = Builder::new().workers(2).build();
+        let (runs, ran) = channel();
+        scope(&executor, |s| {
+            if spawned {
+                s.spawn(async move {
+                    thread::sleep(PAUSE);
+                    let (inner, inner_ran) = channel();
+                    s.spawn(async move { inner.send(()).unwrap() });
+                    inner_ran.recv().unwrap();
+                    runs.send(()).unwrap();
+                });
+            } else {
+                let (future, wake) = signal();
+                s.spawn(async move {
+                    future.await;
+                    runs.send(()).unwrap();
+                });
+                thread::spawn(move || {
+                    thread::sleep(PAUSE);
+                    wake.set();
+                });
+            }
+            ran.recv().unwrap();
+        });
+    }
+}

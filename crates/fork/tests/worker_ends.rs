@@ -8,7 +8,7 @@ use std::thread;
 
 use terrace_executor::{Builder, Executor, Shutdown, current};
 use terrace_fork::{here, scope};
-use terrace_testing::{OnDrop, watchdog};
+use terrace_testing::{OnDrop, text_of, watchdog};
 
 fn pool() -> Executor<'static> {
     Builder::new().workers(2).build()
@@ -47,6 +47,30 @@ fn a_shutdown() {
         let executor = pool();
         while_a_child_waits(&executor, || executor.shutdown(how, None).unwrap());
     }
+}
+
+/// Its panic is one of the scope's, as if a thread had run the child.
+#[test]
+fn the_destructor_of_the_child_panics() {
+    let _watchdog = watchdog();
+    let executor = pool();
+    let message = text_of(|| {
+        scope(&executor, |s| {
+            let (waits, waiting) = channel();
+            let bomb = OnDrop(|| panic!("in a destructor"));
+            s.spawn_on(
+                1,
+                poll_fn(move |_| {
+                    let _alive = &bomb;
+                    waits.send(()).unwrap();
+                    Poll::Pending
+                }),
+            );
+            waiting.recv().unwrap();
+            executor.set_workers(1).unwrap();
+        });
+    });
+    assert_eq!(message, "in a destructor");
 }
 
 #[test]

@@ -246,6 +246,7 @@ impl Runner<'_> {
     pub(crate) fn run_turn(&self, task: Runnable) {
         self.count_poll();
         self.deferred.allow();
+        self.turn.set(Some(task.word()));
         eager::begin_turn();
         poll_task(task);
     }

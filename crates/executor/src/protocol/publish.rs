@@ -56,7 +56,8 @@ enum State {
 ///
 /// The same holds in the loop of a `run` future, while it is being polled. It holds only where the loop takes a task in
 /// its next turn. So the caller of any other poll calls [`forbid`](Self::forbid) first, such as a wait that runs a
-/// task in the middle of a poll.
+/// task in the middle of a poll. And a runnable that yields is not deferred unless it is the one that the loop polls: a program may
+/// run its own runnables by hand.
 pub struct DeferredPublish(Cell<State>);
 
 impl Default for DeferredPublish {

@@ -1,6 +1,10 @@
 //! The thread of scopes that are nested in each other, as the pool counts it.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+
 use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_testing::{OnDrop, Yields};
 
 use super::{OpenScope, ScopeKind};
 use crate::Builder;
@@ -88,4 +92,35 @@ fn a_scope_that_was_waited_for_cannot_be_cancelled() {
         ran.load(Ordering::Relaxed),
         "a child of the second scope was cancelled"
     );
+}
+
+/// Else the slot, which is the next scope's, would keep their memory.
+#[test]
+fn no_child_that_has_ended_stays_registered() {
+    let _watchdog = terrace_testing::watchdog();
+    let (executor, _unused) = Builder::new().workers(1).build_hosted();
+    for case in ["ends", "panics", "its destructor panics", "is cancelled"] {
+        let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
+        let mut bomb = OnDrop(move || assert_ne!(case, "its destructor panics"));
+        let mut yields = Yields(if case == "is cancelled" { u32::MAX } else { 1 });
+        let child = poll_fn(move |context| {
+            let _alive = &mut bomb;
+            let polled = Pin::new(&mut yields).poll(context);
+            assert!(polled.is_pending() || case != "panics");
+            polled
+        });
+        // SAFETY: the scope is open, and is waited for below.
+        unsafe { scope.handle().spawn(child) };
+        let sibling = async move {
+            Yields(2).await;
+            assert_ne!(case, "is cancelled");
+        };
+        // SAFETY: as above.
+        unsafe { scope.handle().spawn(sibling) };
+        let panic = scope.wait(&[]);
+        assert_eq!(panic.is_none(), case == "ends", "{case}");
+        let slots = &executor.shared().scopes.table;
+        let left: usize = slots.all().map(|slot| slot.core().cancel().waiting()).sum();
+        assert_eq!(left, 0, "{case}");
+    }
 }

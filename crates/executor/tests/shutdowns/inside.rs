@@ -214,3 +214,30 @@ fn a_call_that_gives_up_counts_the_threads_beside_its_own() {
         goes_on(executor);
     });
 }
+
+/// Nor does it count as inside after its call.
+#[test]
+fn a_thread_that_has_left_its_call_is_waited_for() {
+    in_own_process(
+        "inside::a_thread_that_has_left_its_call_is_waited_for",
+        || {
+            let (executor, other) = (start(Builder::new().workers(2)), start(Builder::new()));
+            let ((release, blocked), (started, starts)) = (channel::<()>(), channel());
+            let blocks = executor.spawn(async move {
+                other.shutdown(BOTH[0], None).unwrap();
+                started.send(()).unwrap();
+                let _released = blocked.recv();
+            });
+            starts.recv().unwrap();
+            let limit = Some(Duration::from_millis(1));
+            let shuts = executor.spawn(async move {
+                let end = executor.shutdown(Shutdown::DropQueued, limit);
+                end.map_err(|left| left.threads())
+            });
+            assert_eq!(block_on(shuts), Err(1));
+            drop(release);
+            block_on(blocks);
+            goes_on(executor);
+        },
+    );
+}

@@ -311,3 +311,25 @@ fn nothing_of_its_threads_is_left_behind_it() {
         }
     });
 }
+
+/// The task lies in the slot of the worker that calls it.
+#[test]
+fn what_the_caller_has_just_woken_is_run() {
+    in_own_process("what_the_caller_has_just_woken_is_run", || {
+        for _ in 0..20 {
+            let executor = start(Builder::new().workers(2));
+            let (future, wake) = terrace_testing::signal();
+            let woken = executor.spawn(future);
+            let (begins, begun) = channel();
+            let shuts = executor.spawn(async move {
+                begins.send(()).unwrap();
+                wake.set();
+                let limit = Some(Duration::from_secs(3600));
+                executor.shutdown(Shutdown::RunQueued, limit).unwrap();
+                woken.is_finished()
+            });
+            begun.recv().unwrap();
+            assert!(block_on(shuts));
+        }
+    });
+}

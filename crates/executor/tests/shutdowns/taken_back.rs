@@ -27,10 +27,13 @@ fn workers_that_stay_or_come_later_hold_up_no_shutdown() {
             while executor.workers() > 0 {
                 thread::yield_now();
             }
+            // It is the task of those that stay.
+            let queued = executor.spawn(async { 2 });
             executor.set_workers(workers).unwrap();
             shutdown.join().unwrap().unwrap();
+            go_on.send(()).unwrap();
+            assert_eq!(block_on(queued), 2);
         });
-        go_on.send(()).unwrap();
         block_on(task);
         assert_eq!(block_on(executor.spawn(async { 1 })), 1, "it has workers");
     }

@@ -208,6 +208,14 @@ fn a_stolen_half_has_migrated() {
         assert_eq!((first.0, second), (true, false));
         assert!(first.2, "it is a part of the stolen half");
         assert!(!worker.migrated());
+        // Nor has what the thief runs afterwards.
+        for index in 0..worker.num_members() {
+            let (sender, migrated) = channel();
+            worker.spawn_on(index, move |worker: &Worker| {
+                sender.send(worker.migrated()).unwrap()
+            });
+            assert_eq!(migrated.recv(), Ok(false));
+        }
     });
 }
 
@@ -231,6 +239,26 @@ fn meets(worker: &Worker) {
 
 fn is_of(worker: Option<&Worker>, pool: &ThreadPool) -> bool {
     worker.is_some_and(|worker| worker.executor() == Some(pool.id()))
+}
+
+/// The worker takes its place only there. The place of the call in the other pool stays the innermost.
+#[test]
+fn a_worker_joins_for_the_first_time_inside_of_another_pool() {
+    let _watchdog = watchdog();
+    static OUTER: ThreadPool = ThreadPool::new();
+    static INNER: ThreadPool = ThreadPool::new();
+    OUTER.resize_to(2);
+    INNER.resize_to(1);
+    OUTER.block_on(OUTER.spawn(async {
+        INNER.with_worker(|_| {
+            OUTER.get_worker(|worker| meets(worker.unwrap()));
+            assert!(Worker::with_current(|worker| is_of(Some(worker), &INNER)));
+        });
+        assert!(Worker::with_current(|worker| is_of(Some(worker), &OUTER)));
+        OUTER.get_worker(|worker| meets(worker.unwrap()));
+    }));
+    OUTER.depopulate();
+    INNER.depopulate();
 }
 
 #[test]
@@ -287,6 +315,7 @@ fn panics_of_closures_reach_the_handler() {
         let ends = done.clone();
         pool.with_worker(|worker| {
             worker.spawn(|_: &Worker| panic!("a closure"));
+            worker.spawn_local(|_: &Worker| panic!("a local closure"));
             if workers > 0 {
                 worker.spawn_on(0, |_: &Worker| panic!("a pinned closure"));
             }
@@ -294,14 +323,14 @@ fn panics_of_closures_reach_the_handler() {
                 ends.fetch_add(1, Ordering::Relaxed);
             });
         });
-        let wanted = 1 + usize::from(workers > 0);
+        let wanted = 2 + usize::from(workers > 0);
         while said.lock().unwrap().len() < wanted || done.load(Ordering::Relaxed) == 0 {
             if pool.yield_now() == Yield::Idle {
                 thread::yield_now();
             }
         }
         said.lock().unwrap().sort();
-        let expected = ["a closure", "a pinned closure"];
+        let expected = ["a closure", "a local closure", "a pinned closure"];
         assert_eq!(*said.lock().unwrap(), expected[..wanted]);
     });
 }

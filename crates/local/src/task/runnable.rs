@@ -1,6 +1,7 @@
 //! [`Runnable`]: what executors of many threads queue, a task that is to be polled once, or a raw job.
 
 use core::mem::ManuallyDrop;
+use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -111,6 +112,13 @@ impl Runnable {
     #[must_use = "a raw job has to be run"]
     pub unsafe fn raw(job: NonNull<RawHeader>) -> Self {
         Self(job.cast().map_addr(|address| address | RAW))
+    }
+
+    /// Tells it from every other runnable that exists at the same time.
+    #[inline]
+    #[must_use]
+    pub fn word(&self) -> NonZeroUsize {
+        self.0.addr()
     }
 
     /// The same runnable, without the reference.
