@@ -1,10 +1,17 @@
 //! Tasks that yield, and are mostly not published.
 
+use std::num::NonZeroUsize;
+
 use terrace_executor::protocol::publish::DeferredPublish;
 use terrace_executor::protocol::publish::Publish;
 use terrace_park::{Idle, Parker, Unparker, Work};
 use terrace_queue::{Owner, Ring};
 use terrace_sync::{Arc, model, thread};
+
+/// The task that an item stands for.
+fn task(item: u32) -> NonZeroUsize {
+    NonZeroUsize::MIN.saturating_add(item as usize)
+}
 
 /// A waker that unparks the thread which polls the driver.
 struct Unpark(Unparker);
@@ -51,11 +58,11 @@ impl Pool {
     fn publish_and_yield(&self, deferred: &DeferredPublish) -> Owner<'_, u32> {
         // SAFETY: called once a model, so this is the only owner handle.
         let ring = unsafe { self.ring.owner() };
-        deferred.allow();
+        deferred.begin_turn(task(1));
         ring.push(0).expect("room");
         self.idle.publish();
         ring.push(1).expect("room");
-        assert_eq!(deferred.pushed(), Publish::Later);
+        assert_eq!(deferred.pushed(task(1)), Publish::Later);
         ring
     }
 
@@ -131,10 +138,10 @@ fn executor_deferred_behind_one_that_yielded() {
         let ring = pool.publish_and_yield(&deferred);
         let thief = Pool::thief(&pool);
         let first = ring.pop().expect("two items, one thief");
-        deferred.allow();
+        deferred.begin_turn(task(first));
         // It yields, too, while the other may be in front of it.
         ring.push(first).expect("room");
-        assert_eq!(deferred.pushed(), Publish::Later);
+        assert_eq!(deferred.pushed(task(first)), Publish::Later);
         let mine = ring.pop().expect("two items, one thief");
         assert_eq!(mine + thief.join().unwrap(), 1);
     });
@@ -151,9 +158,9 @@ fn executor_deferred_is_flushed() {
         let thief = Pool::thief(&pool);
         // SAFETY: the only owner handle.
         let ring = unsafe { pool.ring.owner() };
-        deferred.allow();
+        deferred.begin_turn(task(7));
         ring.push(7).expect("room");
-        assert_eq!(deferred.pushed(), Publish::Later);
+        assert_eq!(deferred.pushed(task(7)), Publish::Later);
         deferred.flush(|| {
             pool.idle.publish();
         });
@@ -161,39 +168,18 @@ fn executor_deferred_is_flushed() {
     });
 }
 
-/// If the poll is not one of the worker's loop, or its task has waited, each push is published at once.
+/// A task that yields between two turns of the loop, or in the middle of the turn of another one, is published at once. The turn around
+/// goes on as before.
 #[test]
 fn executor_deferred_is_for_the_loop_alone() {
     let deferred = DeferredPublish::default();
-    assert_eq!(deferred.pushed(), Publish::Now);
-    deferred.allow();
-    assert_eq!(deferred.pushed(), Publish::Later);
-    deferred.allow();
-    deferred.forbid();
-    assert_eq!(deferred.pushed(), Publish::Now);
-    deferred.flush(|| panic!("nothing is left"));
-}
-
-/// A poll in the middle of another one is no turn of the loop, and afterwards the outer one is, also if the inner one unwinds.
-#[test]
-fn executor_deferred_is_suspended_in_a_poll_inside() {
-    let deferred = DeferredPublish::default();
-    for outer in [Publish::Now, Publish::Later] {
-        for unwinds in [false, true] {
-            deferred.forbid();
-            if outer == Publish::Later {
-                deferred.allow();
-            }
-            let inner = std::panic::AssertUnwindSafe(|| {
-                deferred.suspend(|| {
-                    assert_eq!(deferred.pushed(), Publish::Now);
-                    if unwinds {
-                        std::panic::panic_any("inside");
-                    }
-                });
-            });
-            assert_eq!(std::panic::catch_unwind(inner).is_err(), unwinds);
-            assert_eq!(deferred.pushed(), outer);
-        }
-    }
+    assert_eq!(deferred.pushed(task(0)), Publish::Now);
+    deferred.begin_turn(task(0));
+    assert_eq!(deferred.pushed(task(1)), Publish::Now);
+    assert_eq!(deferred.pushed(task(0)), Publish::Later);
+    // The next turn takes the head of the ring.
+    deferred.begin_turn(task(1));
+    assert_eq!(deferred.pushed(task(0)), Publish::Now);
+    deferred.flush(|| panic!("what was deferred has taken the place of the head"));
+    assert_eq!(deferred.pushed(task(1)), Publish::Now);
 }

@@ -18,7 +18,6 @@ use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
-use super::frames;
 use super::runner::{self, Runner};
 use super::shared::Shared;
 use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
@@ -308,8 +307,6 @@ impl Claimed {
     pub(crate) fn run(self, pool: &Shared) {
         let _inside = inside(Span::Job);
         let Self(job) = self;
-        // The job is no turn of a runner's loop.
-        frames::begin_no_turn();
         let seat = seat_in(pool);
         // SAFETY: `seat_in` returns a seat of this thread, which the thread gives back further out on this stack.
         let worker = unsafe { Worker::in_seat(seat) };

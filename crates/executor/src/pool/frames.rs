@@ -20,14 +20,6 @@
 //! | lent   | [`lend`], which gives back all that are held      | the end of that `lend`, which takes it anyway      |
 //!
 //! A wait lends the permits of the whole stack: its thread is blocked for each of these tasks.
-//!
-//! What a yield does in a poll, with or without a frame:
-//!
-//! | the poll is        | by                                 | a task that yields in it                          |
-//! |--------------------|------------------------------------|---------------------------------------------------|
-//! | a turn of a loop   | `Runner::run_turn`                 | may be published later, by the next turn          |
-//! | inside of a turn   | `poll_inside`, `poll_new_inside`   | is published at once; the turn around goes on as before |
-//! | anywhere else      | `run_task`, `poll_elsewhere`       | is published at once                              |
 
 use std::cell::Cell;
 use std::ptr;
@@ -35,7 +27,7 @@ use std::ptr;
 use terrace_local::task::{First, Runnable};
 use terrace_sync::Arc;
 
-use super::runner::{self, Runner, with_runner, with_runner_of};
+use super::runner::{self, Runner, with_runner_of};
 use super::shared::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{current, visit, visit_from_outside};
@@ -146,7 +138,7 @@ impl Outside {
             outer: ptr::null(),
         };
         let _current = visit_from_outside(pool.id);
-        linked(&frame, || poll_task(task));
+        linked(&frame, || run_task(task));
     }
 }
 
@@ -245,52 +237,29 @@ impl Runner<'_> {
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
         self.count_poll();
-        self.deferred.allow();
-        self.turn.set(Some(task.word()));
+        self.deferred.begin_turn(task.word());
         eager::begin_turn();
-        poll_task(task);
+        run_task(task);
     }
 }
 
 /// Polls a task once, on any thread. A panic does not come out of it: the task's cell keeps it for the handle.
-pub(crate) fn run_task(task: Runnable) {
-    poll_elsewhere(|| task.run());
-}
-
-/// Calls `poll`, which polls a task, on any thread.
 #[inline]
-pub(crate) fn poll_elsewhere<T>(poll: impl FnOnce() -> T) -> T {
-    begin_no_turn();
-    traced(poll)
+pub(crate) fn run_task(task: Runnable) {
+    traced(|| task.run());
 }
 
-/// What the thread does next is not a turn of the innermost runner's loop.
-pub(crate) fn begin_no_turn() {
-    with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
-}
-
-/// Calls `poll`, which polls a task of `pool` in the middle of the poll of another one.
+/// Calls `poll`, which polls a new task of `pool` in the middle of the poll of another one. Counts the task, and its end if the poll brings
+/// that.
 ///
 /// # Panics
 /// If the thread is not [in the middle of a runner](runner::is_inside) of that pool.
-#[inline]
-pub(crate) fn poll_inside<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
-    with_runner_of(pool, |runner| {
-        let runner = runner.expect("the caller has seen the runner");
-        runner.deferred.suspend(|| traced(poll))
-    })
-}
-
-/// As [`poll_inside`], of a new task. Counts it, and its end if the poll brings that.
-///
-/// # Panics
-/// As `poll_inside`.
 #[inline]
 pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First)) -> (T, First) {
     with_runner_of(pool, |runner| {
         let runner = runner.expect("the caller has seen the runner");
         runner.seat.count.spawn();
-        let (task, first) = runner.deferred.suspend(|| traced(poll));
+        let (task, first) = traced(poll);
         if first == First::Ended {
             runner.seat.count.end();
             pool.quiet.ended(&pool.seats);
@@ -299,15 +268,9 @@ pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First
     })
 }
 
-/// Polls a task in the loop of a runner, or where there is none.
-#[inline]
-fn poll_task(task: Runnable) {
-    traced(|| task.run());
-}
-
 /// Calls `poll`, which polls a task.
 #[inline(always)]
-fn traced<T>(poll: impl FnOnce() -> T) -> T {
+pub(crate) fn traced<T>(poll: impl FnOnce() -> T) -> T {
     terrace_trace::run_begin();
     poll()
 }

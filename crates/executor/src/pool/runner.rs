@@ -6,7 +6,6 @@
 //! polled; spawns use it. `parts::current` holds what tasks themselves can ask.
 
 use std::cell::Cell;
-use std::num::NonZeroUsize;
 use std::ptr;
 
 use terrace_local::settle::{POLLS, settle_after};
@@ -45,8 +44,6 @@ pub(crate) struct Runner<'p> {
     /// The value that `current` returns to the tasks.
     current: Current,
     pub(super) deferred: DeferredPublish,
-    /// The runnable of the last turn of its loop.
-    pub(super) turn: Cell<Option<NonZeroUsize>>,
     /// Only a worker uses it: the user may forget a driver, which would leak the references.
     references: RefCache<Shared>,
     pub(crate) fairness: Fairness,
@@ -124,7 +121,6 @@ impl<'p> Runner<'p> {
             index,
             current,
             deferred: DeferredPublish::default(),
-            turn: Cell::new(None),
             references: RefCache::new(),
             fairness: Fairness::new(index),
             rotation: Rotation::default(),

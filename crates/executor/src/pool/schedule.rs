@@ -140,13 +140,12 @@ impl Runner<'_> {
     /// A task that yielded goes to the back of the ring, behind published tasks.
     #[inline]
     fn queue_yielded(&self, task: Runnable) -> Owed {
-        // A runnable that the program has made it may also run by hand, in the middle of a turn: the poll around it goes on, maybe for long.
-        let ends_turn = self.turn.get() == Some(task.word());
+        let word = task.word();
         // On an overflow the tasks before it, which were published, have moved out of the ring.
-        if self.push(task) || !ends_turn {
+        if self.push(task) {
             return Owed::Publish;
         }
-        match self.deferred.pushed() {
+        match self.deferred.pushed(word) {
             Publish::Now => Owed::Publish,
             Publish::Later => Owed::Nothing,
         }

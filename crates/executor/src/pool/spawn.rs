@@ -18,7 +18,7 @@ use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
 use terrace_trace::inspect;
 
-use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task};
+use super::frames::{self, poll_new_inside, run_task, traced};
 use super::runner::{self, is_inside};
 use super::schedule::{Cause, CoreOf, OnLane, Owed, Usual, place};
 use super::shared::Shared;
@@ -128,7 +128,7 @@ impl Shared {
         let (runnable, task) = unsafe { self.make(reference(), future) };
         let lane = on_normal_lane();
         if is_inside(self) {
-            poll_inside(self, || runnable.run());
+            run_task(runnable);
         } else {
             frames::visiting(self, || run_task(runnable));
         }
@@ -183,7 +183,7 @@ impl Shared {
             return poll_new_inside(self, poll);
         }
         runner::count_spawn(self);
-        let (task, first) = frames::visiting(self, || poll_elsewhere(poll));
+        let (task, first) = frames::visiting(self, || traced(poll));
         if first == First::Ended {
             runner::count_end(self);
         }

@@ -9,11 +9,10 @@
 //! Not an API; public for its models.
 
 use std::cell::Cell;
+use std::num::NonZeroUsize;
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::{heavy, light, weakened};
-
-use crate::guard::OnDrop;
 
 /// When the item is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +22,6 @@ pub enum Publish {
     Now,
     /// The protocol says who publishes it later, if anyone has to.
     Later,
-}
-
-/// The state of one worker or driver.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Every push is published.
-    Publish,
-    /// The loop polls, and takes its next task right after.
-    Defer,
-    /// As `Defer`; a task was pushed.
-    Deferred,
 }
 
 /// Whether a task that yielded waits to be published: mostly its worker never publishes it, which saves the fence.
@@ -54,60 +42,40 @@ enum State {
 /// yields. The searcher that X's publish relied on looks at the ring before it stops. If a thief was faster and took X,
 /// the worker takes the task itself.
 ///
-/// The same holds in the loop of a `run` future, while it is being polled. It holds only where the loop takes a task in
-/// its next turn. So the caller of any other poll calls [`forbid`](Self::forbid) first, such as a wait that runs a
-/// task in the middle of a poll. And a runnable that yields is not deferred unless it is the one that the loop polls: a program may
-/// run its own runnables by hand.
-pub struct DeferredPublish(Cell<State>);
-
-impl Default for DeferredPublish {
-    fn default() -> Self {
-        Self(Cell::new(State::Publish))
-    }
+/// The same holds in the loop of a `run` future, while it is being polled. It holds only for the task of the loop's own turn. One that
+/// is polled in the middle of that turn, by a wait or by the program's own hand, is published at once: the poll around it goes on, maybe
+/// for long.
+#[derive(Default)]
+pub struct DeferredPublish {
+    /// The task of the turn under way: a number that no other task has. 0 between turns.
+    turn: Cell<usize>,
+    /// Whether it has yielded, and was left to the next turn.
+    deferred: Cell<bool>,
 }
 
 impl DeferredPublish {
-    /// The loop is going to poll a task, and no deferred task is left from the turn before.
+    /// The loop is going to poll this task. One that was deferred takes its place in the ring.
     #[inline]
-    pub fn allow(&self) {
-        self.0.set(State::Defer);
+    pub fn begin_turn(&self, task: NonZeroUsize) {
+        self.turn.set(task.get());
+        self.deferred.set(false);
     }
 
-    /// The next poll is no turn of the loop. No deferred task can be left: tasks yield at the end of a poll.
+    /// This task yielded, and was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.
     #[inline]
-    pub fn forbid(&self) {
-        self.0.set(State::Publish);
-    }
-
-    /// Calls `poll`, which polls a task in the middle of the poll under way, and is no turn of the loop. Afterwards the poll
-    /// under way is what it was, also if `poll` unwinds.
-    #[inline]
-    pub fn suspend<T>(&self, poll: impl FnOnce() -> T) -> T {
-        let before = self.0.replace(State::Publish);
-        debug_assert!(
-            before != State::Deferred,
-            "tasks yield at the end of a poll"
-        );
-        let _resume = OnDrop(|| self.0.set(before));
-        poll()
-    }
-
-    /// A task that yielded was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.
-    #[inline]
-    pub fn pushed(&self) -> Publish {
-        if self.0.get() == State::Publish {
+    pub fn pushed(&self, task: NonZeroUsize) -> Publish {
+        if self.turn.get() != task.get() {
             return Publish::Now;
         }
-        self.0.set(State::Deferred);
+        self.deferred.set(true);
         Publish::Later
     }
 
     /// Publishes the deferred task. The worker calls this before it does anything but take the head of its ring.
     #[inline]
     pub fn flush(&self, publish: impl FnOnce()) {
-        if self.0.replace(State::Publish) == State::Deferred
-            && !weakened!("executor-deferred-unflushed")
-        {
+        self.turn.set(0);
+        if self.deferred.replace(false) && !weakened!("executor-deferred-unflushed") {
             publish();
         }
     }
