@@ -116,7 +116,7 @@ impl Runnable {
 
     /// Tells it from every other runnable that exists at the same time.
     #[inline]
-    #[must_use]
+    #[must_use = "the call only reads a value"]
     pub fn word(&self) -> NonZeroUsize {
         self.0.addr()
     }
