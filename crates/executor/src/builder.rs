@@ -8,6 +8,7 @@ use terrace_sync::Arc;
 use crate::executor::Executor;
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls::{LongPoll, Reports};
+use crate::parts::spin::ask_for_cores;
 use crate::parts::threads::{Config, WorkerLoop};
 use crate::run::owner::{HostedWorker, Pool};
 use crate::static_executor::StaticExecutor;
@@ -24,6 +25,8 @@ use crate::static_executor::StaticExecutor;
 #[doc(alias("ThreadPoolBuilder", "Runtime", "new_multi_thread"))]
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
+    /// As many as there are processors, if not set.
+    workers: Option<usize>,
     config: Config,
     handler: Option<PanicHandler>,
 }
@@ -46,7 +49,6 @@ impl Executor<'static> {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Config {
-            workers,
             stack_size,
             spares,
             on_start,
@@ -55,7 +57,7 @@ impl fmt::Debug for Builder {
             ..
         } = &self.config;
         f.debug_struct("Builder")
-            .field("workers", workers)
+            .field("workers", &self.workers)
             .field("stack_size", stack_size)
             .field("spares", spares)
             .field("on_thread_start", &on_start.is_some())
@@ -86,6 +88,7 @@ impl Builder {
     /// ```
     pub fn new() -> Self {
         Self {
+            workers: None,
             config: Config::new(),
             handler: None,
         }
@@ -106,8 +109,15 @@ impl Builder {
     /// ```
     #[doc(alias("worker_threads", "num_threads"))]
     pub fn workers(mut self, workers: usize) -> Self {
-        self.config.workers = workers;
+        self.workers = Some(workers);
         self
+    }
+
+    /// The settings, with a number of workers.
+    fn settled(self) -> (Config, Option<PanicHandler>) {
+        let mut config = self.config;
+        config.workers = self.workers.unwrap_or_else(ask_for_cores);
+        (config, self.handler)
     }
 
     /// Names the threads by their index, counted from 0; `terrace-0` and so on without it.
@@ -342,7 +352,8 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_build(self) -> io::Result<Executor<'static>> {
-        Ok(Executor::from_pool(Pool::start(self.config, self.handler)?))
+        let (config, handler) = self.settled();
+        Ok(Executor::from_pool(Pool::start(config, handler)?))
     }
 
     /// Starts the threads.
@@ -361,9 +372,11 @@ impl Builder {
     /// ```
     #[must_use = "a pool that is dropped at once drops its tasks"]
     pub fn build(self) -> Executor<'static> {
-        let workers = self.config.workers;
-        self.try_build()
-            .unwrap_or_else(|error| start_failed(workers, &error))
+        let (config, handler) = self.settled();
+        let workers = config.workers;
+        let pool =
+            Pool::start(config, handler).unwrap_or_else(|error| start_failed(workers, &error));
+        Executor::from_pool(pool)
     }
 
     /// Makes an executor that starts no workers of its own: threads of the program run them, one for each place. A place that waits for its
@@ -393,7 +406,8 @@ impl Builder {
     #[doc(alias("spawn_handler", "use_current_thread"))]
     #[must_use = "the workers run only on threads that run their places"]
     pub fn build_hosted(self) -> (Executor<'static>, Vec<HostedWorker>) {
-        let (pool, places) = Pool::hosted(self.config, self.handler);
+        let (config, handler) = self.settled();
+        let (pool, places) = Pool::hosted(config, handler);
         (Executor::from_pool(pool), places)
     }
 

@@ -15,9 +15,16 @@ terrace_sync::global! {
     static AWAKE: AtomicUsize = AtomicUsize::new(0);
 }
 
-/// The number of processors at the first call; one if the system cannot tell.
+/// The number of processors that the process may use, as the system said first; one if it cannot tell.
 pub(crate) fn cores() -> usize {
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
+}
+
+/// Asks the system anew. [`cores`] need not ask then.
+pub(crate) fn ask_for_cores() -> usize {
+    let cores = available_parallelism().map_or(1, usize::from);
+    CORES.get_or_init(|| cores);
+    cores
 }
 
 /// The calling worker is counted as awake while this lives, or as asleep. It holds what was added to the count.

@@ -49,15 +49,8 @@ impl Drop for Config {
 }
 
 impl Config {
-    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
-    pub(crate) fn new() -> Self {
-        let mut config = Self::bare();
-        config.workers = std::thread::available_parallelism().map_or(1, usize::from);
-        config
-    }
-
     /// No workers.
-    pub(crate) fn bare() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             workers: 0,
             thread_name: Box::new(default_name),

@@ -38,7 +38,7 @@ impl Pool {
 
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
-        Self::new(Config::bare(), None)
+        Self::new(Config::new(), None)
     }
 
     /// Starts `config.workers` threads; if that is 0, threads that wait drive the pool.

@@ -81,7 +81,7 @@ struct Pool {
 
 impl Pool {
     fn new() -> Self {
-        let mut config = Config::bare();
+        let mut config = Config::new();
         config.workers = 2;
         let shared = Shared::new(Threads::new(config), None, |_| ());
         shared.threads.set_workers(2);

@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use terrace_executor::scope::type_hash;
+use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 
@@ -37,13 +38,17 @@ const MOST: u32 = u32::MAX - 1;
 /// | 31..0 | what an item takes, in 256ths of a nanosecond, and 1; 0 if the kind is unknown |
 /// | 47..32 | inputs |
 /// | 63..48 | which of the kinds that may be here; 0 if none is |
-pub(super) struct Kinds(Box<[AtomicU64; KINDS]>);
+///
+/// Made at the first input: most pools have none.
+#[derive(Default)]
+pub(super) struct Kinds(OnceLock<Box<[AtomicU64; KINDS]>>);
 
 impl fmt::Debug for Kinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Ordering: Relaxed, a statistic.
         let known = |word: &&AtomicU64| word.load(Ordering::Relaxed) != 0;
-        let known = self.0.iter().filter(known).count();
+        let words = self.0.get().into_iter().flat_map(|words| words.iter());
+        let known = words.filter(known).count();
         f.debug_struct("Kinds")
             .field("known", &known)
             .finish_non_exhaustive()
@@ -134,8 +139,10 @@ impl Pace {
 }
 
 impl Kinds {
-    pub(super) fn new() -> Self {
-        Self(Box::new(std::array::from_fn(|_| AtomicU64::new(0))))
+    #[inline]
+    fn words(&self) -> &[AtomicU64; KINDS] {
+        self.0
+            .get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))))
     }
 
     /// The entry of work of type `W`, by whatever lifetimes.
@@ -145,7 +152,7 @@ impl Kinds {
         // Never the tag of an empty entry.
         let (first, tag) = (hash as usize % KINDS, hash >> 48 | 1);
         let entry = Entry {
-            word: &self.0[first],
+            word: &self.words()[first],
             tag,
         };
         if entry.is_free() {
@@ -158,7 +165,7 @@ impl Kinds {
     #[cold]
     fn elsewhere(&self, first: usize, tag: u64) -> Option<Entry<'_>> {
         let places = (1..PLACES).map(|further| Entry {
-            word: &self.0[(first + further) % KINDS],
+            word: &self.words()[(first + further) % KINDS],
             tag,
         });
         places.into_iter().find(Entry::is_free)
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_is_long_and_a_tiny_one_is_sampled() {
-        let kinds = Kinds::new();
+        let kinds = Kinds::default();
         let entry = kinds.entry::<u8>();
         assert_eq!(entry.visit(1), Length::Long);
         entry.note(took(10_000, 3_000), false);
@@ -263,7 +270,7 @@ mod tests {
 
     #[test]
     fn inputs_are_counted_without_end() {
-        let kinds = Kinds::new();
+        let kinds = Kinds::default();
         let entry = kinds.entry::<u8>();
         entry.note(took(1_000, 300), false);
         let pace = entry.pace();
@@ -306,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_search_that_ends_early_never_raises_the_number() {
-        let kinds = Kinds::new();
+        let kinds = Kinds::default();
         let entry = kinds.entry::<u8>();
         entry.note(took(1 << 40, 640), true);
         assert_eq!(entry.pace(), Some(Pace(10 * FINE as u32)), "as of a few");
@@ -317,10 +324,10 @@ mod tests {
 
     #[test]
     fn kinds_that_want_one_place_are_told_apart() {
-        let kinds = Kinds::new();
+        let kinds = Kinds::default();
         let place = |tag| {
             let entry = Entry {
-                word: &kinds.0[KINDS - 1],
+                word: &kinds.words()[KINDS - 1],
                 tag,
             };
             match entry.is_free() {

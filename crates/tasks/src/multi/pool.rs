@@ -327,7 +327,7 @@ impl TaskPoolBuilder {
             .thread_name(move |index| format!("{name} ({index})"));
         Ok(TaskPool {
             executor: executor.try_build()?,
-            kinds: Kinds::new(),
+            kinds: Kinds::default(),
         })
     }
 }
