@@ -138,7 +138,7 @@ impl Outside {
             outer: ptr::null(),
         };
         let _current = visit_from_outside(pool.id);
-        linked(&frame, || run_task(task));
+        linked(&frame, || traced(|| task.run()));
     }
 }
 
@@ -239,12 +239,12 @@ impl Runner<'_> {
         self.count_poll();
         self.deferred.begin_turn(task.word());
         eager::begin_turn();
-        run_task(task);
+        traced(|| task.run());
     }
 }
 
 /// Polls a task once, on any thread. A panic does not come out of it: the task's cell keeps it for the handle.
-#[inline]
+// Not into each caller: the loops have calls of their own.
 pub(crate) fn run_task(task: Runnable) {
     traced(|| task.run());
 }

@@ -45,37 +45,36 @@ pub enum Publish {
 /// The same holds in the loop of a `run` future, while it is being polled. It holds only for the task of the loop's own turn. One that
 /// is polled in the middle of that turn, by a wait or by the program's own hand, is published at once: the poll around it goes on, maybe
 /// for long.
+///
+/// The word is the task of the turn under way, as a number that no other task has; 0 between turns; [`DEFERRED`] once that task has yielded,
+/// which ends its poll.
 #[derive(Default)]
-pub struct DeferredPublish {
-    /// The task of the turn under way: a number that no other task has. 0 between turns.
-    turn: Cell<usize>,
-    /// Whether it has yielded, and was left to the next turn.
-    deferred: Cell<bool>,
-}
+pub struct DeferredPublish(Cell<usize>);
+
+/// The task of the last turn waits to be published. No task has this number.
+const DEFERRED: usize = usize::MAX;
 
 impl DeferredPublish {
     /// The loop is going to poll this task. One that was deferred takes its place in the ring.
     #[inline]
     pub fn begin_turn(&self, task: NonZeroUsize) {
-        self.turn.set(task.get());
-        self.deferred.set(false);
+        self.0.set(task.get());
     }
 
     /// This task yielded, and was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.
     #[inline]
     pub fn pushed(&self, task: NonZeroUsize) -> Publish {
-        if self.turn.get() != task.get() {
+        if self.0.get() != task.get() {
             return Publish::Now;
         }
-        self.deferred.set(true);
+        self.0.set(DEFERRED);
         Publish::Later
     }
 
     /// Publishes the deferred task. The worker calls this before it does anything but take the head of its ring.
     #[inline]
     pub fn flush(&self, publish: impl FnOnce()) {
-        self.turn.set(0);
-        if self.deferred.replace(false) && !weakened!("executor-deferred-unflushed") {
+        if self.0.replace(0) == DEFERRED && !weakened!("executor-deferred-unflushed") {
             publish();
         }
     }
