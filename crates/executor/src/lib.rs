@@ -19,6 +19,7 @@ mod executor;
 mod foreign;
 #[cfg(not(terrace_loom))]
 mod fork_scope;
+#[cfg(not(terrace_loom))]
 mod guard;
 #[cfg(not(terrace_loom))]
 mod member;
