@@ -46,7 +46,7 @@ pub enum Publish {
 /// is polled in the middle of that turn, by a wait or by the program's own hand, is published at once: the poll around it goes on, maybe
 /// for long.
 ///
-/// The word is the task of the turn under way, as a number that no other task has; 0 between turns; [`DEFERRED`] once that task has yielded,
+/// The word is the task of the turn under way, as a number that no other task has; 0 between turns; `DEFERRED` once that task has yielded,
 /// which ends its poll.
 #[derive(Default)]
 pub struct DeferredPublish(Cell<usize>);
