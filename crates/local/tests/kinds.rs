@@ -49,7 +49,7 @@ fn an_unused_executor_can_be_leaked() {
     assert_eq!(block_on(leaked.run(leaked.spawn(async { 1 }))), 1);
 }
 
-/// A leaked executor keeps no list of pending tasks: one that nothing can wake, and nobody awaits, goes when its last waker does.
+/// A leaked executor keeps no list of pending tasks. So a task whose handle is gone is dropped with its last waker.
 #[test]
 fn a_leaked_executor_keeps_no_pending_task() {
     let _watchdog = watchdog();

@@ -10,6 +10,9 @@ mod task_set;
 #[cfg(not(terrace_loom))]
 mod tasks;
 
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests;
+
 #[cfg(not(terrace_loom))]
 pub use self::{
     spawn::Spawn,

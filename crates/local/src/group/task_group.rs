@@ -479,6 +479,12 @@ impl<S, T, E> TaskGroup<S, T, E> {
         }
     }
 
+    /// See [`Tasks::lengths`].
+    #[cfg(test)]
+    pub(super) fn lengths(&self) -> [usize; 3] {
+        self.tasks.lengths()
+    }
+
     /// Whether the group has neither a child nor a value.
     #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {

@@ -215,7 +215,8 @@ impl<S, T> TaskSet<S, T> {
         Poll::Ready(next)
     }
 
-    /// The result of a task that has ended, if there is one. Does not wait, and leaves no waker.
+    /// The result of a task that has ended, if there is one. Does not wait: the tasks go on to wake the task that waited for the set last,
+    /// or none.
     pub fn try_join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
         if self.tasks.owner.0.is_empty() {
             self.tasks.look_beside();
@@ -347,6 +348,12 @@ impl<S, T> TaskSet<S, T> {
     #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// See [`Tasks::lengths`].
+    #[cfg(test)]
+    pub(super) fn lengths(&self) -> [usize; 3] {
+        self.tasks.lengths()
     }
 
     /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.

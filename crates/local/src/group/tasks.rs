@@ -317,6 +317,12 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         }
     }
 
+    /// How many slots, blocks and fronts there are.
+    #[cfg(test)]
+    pub(super) fn lengths(&self) -> [usize; 3] {
+        [self.slots.len(), self.blocks.len(), self.fronts.len()]
+    }
+
     /// Takes all slots out. Numbers go on with `first`.
     pub(super) fn clear(&mut self, first: usize) -> VecDeque<Slot<T, D>> {
         (self.first, self.origin, self.next) = (first, first, first);
