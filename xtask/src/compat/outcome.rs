@@ -13,8 +13,7 @@ use crate::process::run_limited;
 /// How long a run of one test program may take, compiling left out. It needs seconds; this is for hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// How often a test program is run: what passes by chance is to be seen as such. Published tests that depend on the
-/// order in which they are run exist.
+/// How often a test program is run: what passes by chance is to be seen as such.
 const RUNS: usize = 10;
 
 /// What happened to a test.
@@ -60,6 +59,10 @@ impl Outcome {
         tests.map(|(name, _)| name.as_str()).collect()
     }
 
+    fn names(&self, verdict: Verdict) -> Vec<String> {
+        self.with(verdict).into_iter().map(str::to_owned).collect()
+    }
+
     /// Adds a test of another run.
     fn add(&mut self, name: String, verdict: Verdict) {
         let merged = self.tests.entry(name).or_insert(verdict);
@@ -73,7 +76,8 @@ impl Outcome {
 /// artifacts go to `target`.
 ///
 /// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
-/// documentation, once.
+/// documentation, once. A test that passed in some of the runs only may need what another test of its process does before: it is run
+/// alone, and that counts.
 pub(super) fn cargo_test<'v>(
     dir: &Path,
     target: &Path,
@@ -87,11 +91,24 @@ pub(super) fn cargo_test<'v>(
     } else {
         let programs = build.test_binaries(args, true);
         let programs = programs.context("it does not build")?;
-        for program in programs.iter().flat_map(|program| [program; RUNS]) {
-            let mut command = Command::new(&program.path);
-            command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
-            command.envs(build.environment());
-            for (name, verdict) in run(command)? {
+        for program in &programs {
+            let runs = |args: &[&str]| {
+                let mut outcome = Outcome::default();
+                for _ in 0..RUNS {
+                    let mut command = Command::new(&program.path);
+                    command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+                    command.envs(build.environment()).args(args);
+                    for (name, verdict) in run(command)? {
+                        outcome.add(name, verdict);
+                    }
+                }
+                Ok::<_, anyhow::Error>(outcome)
+            };
+            let mut all = runs(&[])?;
+            for name in all.names(Verdict::Unstable) {
+                all.tests.extend(runs(&["--exact", &name])?.tests);
+            }
+            for (name, verdict) in all.tests {
                 let name = match programs.len() {
                     1 => name,
                     _ => format!("{}: {name}", program.name),
