@@ -9,9 +9,9 @@ use crate::idle::Idle;
 
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
-/// A program that forgets a driver leaves it counted for ever, and a publisher may spend one notification on it. If it was notified and is neither polled nor
-/// dropped, it delays that item until the next publish. Beside other drivers, publishers notify another one when
-/// the publishes since the last answer reach a power of two, or a multiple of 64.
+/// A program that forgets a driver leaves it counted for ever, and a publisher may spend one notification on it. A driver that a
+/// publisher has notified, and that no thread polls or drops, delays that item until the next publish. Beside other drivers, publishers
+/// notify another one when the publishes since the last answer reach a power of two, or a multiple of 64.
 ///
 /// # Examples
 ///

@@ -191,6 +191,16 @@ fn in_a_waker_behind_the_stop_hook() {
     });
 }
 
+/// A task shuts its executor down, and gives up soon: how many threads it has left.
+fn gives_up(executor: &'static StaticExecutor) -> usize {
+    let limit = Some(Duration::from_millis(1));
+    let shuts = executor.spawn(async move {
+        let end = executor.shutdown(Shutdown::DropQueued, limit);
+        end.unwrap_err().threads()
+    });
+    block_on(shuts)
+}
+
 #[test]
 fn a_call_that_gives_up_counts_the_threads_beside_its_own() {
     let name = "inside::a_call_that_gives_up_counts_the_threads_beside_its_own";
@@ -203,12 +213,7 @@ fn a_call_that_gives_up_counts_the_threads_beside_its_own() {
             let _released = blocked.recv();
         });
         starts.recv().unwrap();
-        let limit = Some(Duration::from_millis(1));
-        let shuts = executor.spawn(async move {
-            let end = executor.shutdown(Shutdown::DropQueued, limit);
-            end.unwrap_err().threads()
-        });
-        assert_eq!(block_on(shuts), 1);
+        assert_eq!(gives_up(executor), 1);
         drop(release);
         block_on(blocks);
         goes_on(executor);
@@ -229,12 +234,7 @@ fn a_thread_that_has_left_its_call_is_waited_for() {
                 let _released = blocked.recv();
             });
             starts.recv().unwrap();
-            let limit = Some(Duration::from_millis(1));
-            let shuts = executor.spawn(async move {
-                let end = executor.shutdown(Shutdown::DropQueued, limit);
-                end.map_err(|left| left.threads())
-            });
-            assert_eq!(block_on(shuts), Err(1));
+            assert_eq!(gives_up(executor), 1);
             drop(release);
             block_on(blocks);
             goes_on(executor);
