@@ -281,7 +281,8 @@ impl Worker {
     ///
     /// The executor counts it as one of its tasks until its function has returned.
     ///
-    /// Cost: no allocation on a worker whose ring has room. Elsewhere the shared queue allocates while it grows.
+    /// Cost: no allocation on a worker whose ring has room; the first push of all to a ring allocates its slots. Elsewhere the shared queue
+    /// allocates while it grows.
     ///
     /// # Safety
     /// - `job` points to a [`RawJob`], and may be used for all that its functions do with it.

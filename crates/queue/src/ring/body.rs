@@ -1,5 +1,6 @@
 //! The ring itself: two positions and the slots.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -21,8 +22,13 @@ pub(super) const CAPACITY: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
 pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
 const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2);
 
+/// Room for an item at each position.
+pub(super) type Slots<T> = [UnsafeCell<MaybeUninit<T>>; CAPACITY];
+
 /// A queue of at most [`Ring::CAPACITY`] items, first in first out. One owner pushes and pops. Any thread may steal,
 /// one thief at a time.
+///
+/// The first push allocates all slots, and nothing else allocates. So a ring that nobody pushes to takes no room for items.
 ///
 /// Cost: push 0 RMW, pop 1 compare-exchange, a batch stolen 2 (claim and release), an overflow 1 and a batch into the
 /// injector. Operations are lock-free: no thread waits for a thief that stalls while it copies. Such a thief keeps
@@ -54,10 +60,13 @@ pub struct Ring<T> {
     pub(super) head: CachePadded<AtomicU64>,
     /// Position of the next push. Written by the owner only.
     pub(super) tail: CachePadded<AtomicU32>,
+    /// The owner makes the slots before its first push, and nobody changes them afterwards. So a thread that sees an item has
+    /// seen the slots.
+    ///
     /// Slots of the positions in `steal..tail` are initialised, except those that the thief at work has moved
     /// out of. The owner alone writes slots, outside of that range. The thread that advances `real` past a position in
     /// `real..tail` reads its slot. No code of `T` runs in an access.
-    pub(super) slots: [UnsafeCell<MaybeUninit<T>>; CAPACITY],
+    slots: UnsafeCell<Option<Box<Slots<T>>>>,
 }
 
 // SAFETY: items move between threads, hence `T: Send`; a `&Ring` gives no access to an item in place. The protocol
@@ -90,7 +99,7 @@ impl<T> Ring<T> {
         Self {
             head: CachePadded::new(AtomicU64::new(Head::idle(position).pack())),
             tail: CachePadded::new(AtomicU32::new(position)),
-            slots: core::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
+            slots: UnsafeCell::new(None),
         }
     }
 
@@ -158,12 +167,51 @@ impl<T> Ring<T> {
         Head::unpack(self.head.load(Ordering::Relaxed)).real
     }
 
-    pub(super) fn index(&self, position: u32) -> usize {
+    pub(super) fn index(position: u32) -> usize {
         (position % CAPACITY_U32) as usize
     }
 
-    fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
-        &self.slots[self.index(position)]
+    /// The slots, if something was pushed.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, or has seen an item.
+    #[inline]
+    pub(super) unsafe fn made_slots(&self) -> Option<&Slots<T>> {
+        self.slots.with(|slots| {
+            // SAFETY: the owner alone writes this, and never again once there are slots. A thread that has seen an item
+            // has acquired the tail that the owner stored later.
+            unsafe { (*slots).as_deref() }
+        })
+    }
+
+    /// The slots, to which something was pushed.
+    ///
+    /// # Safety
+    ///
+    /// The caller has seen an item.
+    #[inline]
+    pub(super) unsafe fn slots(&self) -> &Slots<T> {
+        // SAFETY: the caller has seen an item.
+        let made = unsafe { self.made_slots() };
+        // SAFETY: the push of that item made the slots, or found some.
+        unsafe { made.unwrap_unchecked() }
+    }
+
+    /// The owner's first push makes the slots.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and there are no slots.
+    #[cold]
+    pub(super) unsafe fn make_slots(&self) -> &Slots<T> {
+        let made = Box::new(core::array::from_fn(|_| {
+            UnsafeCell::new(MaybeUninit::uninit())
+        }));
+        self.slots.with_mut(|slots| {
+            // SAFETY: no other thread looks at this before it has seen an item, and nothing was pushed so far.
+            unsafe { (*slots).insert(made) }
+        })
     }
 
     /// Moves the item out of a position's slot.
@@ -171,28 +219,19 @@ impl<T> Ring<T> {
     /// # Safety
     ///
     /// The caller alone has taken `position` out of the ring, and reads it once.
+    #[inline]
     pub(super) unsafe fn read(&self, position: u32) -> T {
+        // SAFETY: the caller has taken an item, so it has seen one.
+        let slots = unsafe { self.slots() };
         // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a
         // race, too.
-        self.slot(position).with_mut(|slot| {
+        slots[Self::index(position)].with_mut(|slot| {
             // SAFETY: the caller alone has taken the position, so no other thread touches the slot.
             let item = unsafe { slot.read() };
             // SAFETY: the slot was initialised: the position was below the tail, which the owner stores after the
             // write. The caller reads it only this once.
             unsafe { item.assume_init() }
         })
-    }
-
-    /// Puts an item into a position's slot.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner, and `position` lies in the room it found beyond the tail.
-    pub(super) unsafe fn write(&self, position: u32, item: T) {
-        self.slot(position).with_mut(|slot| {
-            // SAFETY: the slot is free: the thief or pop that read it last released it before the owner saw the room.
-            unsafe { slot.write(MaybeUninit::new(item)) };
-        });
     }
 }
 

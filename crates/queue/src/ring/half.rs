@@ -33,7 +33,9 @@ impl<T> Half<T> {
     #[inline]
     pub(super) unsafe fn fill(&mut self, ring: &Ring<T>, position: u32) {
         // At most two runs of slots, so that each is one copy.
-        let (behind, straight) = ring.slots.split_at(ring.index(position));
+        // SAFETY: the caller has taken these items out, so it has seen them.
+        let slots = unsafe { ring.slots() };
+        let (behind, straight) = slots.split_at(Ring::<T>::index(position));
         let (begin, rest) = self.items.split_at_mut(straight.len().min(LENGTH));
         for (to, slots) in [(begin, straight), (rest, behind)] {
             for (to, slot) in to.iter_mut().zip(slots) {

@@ -10,7 +10,7 @@ use super::owner::Owner;
 /// The right to push to a [`Ring`] and to pop from it. The compiler checks that one thread at a time has it: it is not `Clone`, and
 /// [`owner`](Self::owner) borrows it mutably.
 ///
-/// One allocation. [`share`](Self::share) gives thieves the ring. Items that are left are dropped with the last reference.
+/// One allocation, and a second one for the slots at the first push. [`share`](Self::share) gives thieves the ring. Items that are left are dropped with the last reference.
 ///
 /// # Examples
 ///

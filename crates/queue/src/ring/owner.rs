@@ -3,11 +3,12 @@
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, weakened};
 
-use super::body::{CAPACITY, CAPACITY_U32, Ring};
+use super::body::{CAPACITY, CAPACITY_U32, Ring, Slots};
 use super::half::Half;
 use super::head::Head;
 use crate::spill::Spill;
@@ -164,9 +165,21 @@ impl<'a, T> Owner<'a, T> {
         if batch.room() == 0 {
             return Err(Overflow(item));
         }
+        if batch.slots.is_none() {
+            self.push_first(item);
+            return Ok(());
+        }
         batch.push(item);
         batch.publish();
         Ok(())
+    }
+
+    /// Pushes into a ring without slots. So the usual push has nothing to keep across a call.
+    #[cold]
+    fn push_first(&self, item: T) {
+        let mut batch = self.batch();
+        batch.push(item);
+        batch.publish();
     }
 
     /// Appends an item; if there is no room, moves the older half of the ring and the item to `rest`, as
@@ -288,6 +301,8 @@ impl<'a, T> Owner<'a, T> {
         let used = tail.wrapping_sub(steal);
         Batch {
             ring: self.ring,
+            // SAFETY: this is the owner.
+            slots: unsafe { self.ring.made_slots() },
             tail,
             room: CAPACITY_U32 - used,
             written: 0,
@@ -306,6 +321,8 @@ impl<T> fmt::Debug for Owner<'_, T> {
 #[must_use = "a batch is visible only once it is published"]
 pub(crate) struct Batch<'a, T> {
     ring: &'a Ring<T>,
+    /// None before the first push of all.
+    slots: Option<&'a Slots<T>>,
     tail: u32,
     room: u32,
     written: u32,
@@ -329,8 +346,15 @@ impl<T> Batch<'_, T> {
             "a batch has no room for another item"
         );
         let position = self.tail.wrapping_add(self.written);
-        // SAFETY: a batch is made by the owner and borrows its handle; the position lies in its room.
-        unsafe { self.ring.write(position, item) };
+        let slots = *self.slots.get_or_insert_with(|| {
+            // SAFETY: a batch is made by the owner and borrows its handle, and there were no slots.
+            unsafe { self.ring.make_slots() }
+        });
+        slots[Ring::<T>::index(position)].with_mut(|slot| {
+            // SAFETY: the slot is free: the position lies in the room beyond the tail, and the thief or pop that read the slot
+            // last released it before the owner saw the room.
+            unsafe { slot.write(MaybeUninit::new(item)) };
+        });
         self.written += 1;
     }
 
