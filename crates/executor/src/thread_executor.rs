@@ -20,7 +20,9 @@ use terrace_thread::{Notify, ThreadId};
 use crate::pool::frames::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
-/// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.
+/// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it. After the owner's end none does: tasks
+/// stay queued, and the drop of the executor cancels them. A wait for one of them has no end, nor has a scope that was handed the executor
+/// and has tasks on it.
 ///
 /// # Examples
 ///

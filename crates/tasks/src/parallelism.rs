@@ -1,6 +1,7 @@
 //! The number of threads that can run at once.
 
-/// How many threads the process can run at once, as the operating system says; 1 if it does not say.
+/// How many threads the process can run at once, as the operating system says: the processors that it may use, within a container's
+/// quota. 1 if the system does not say.
 ///
 /// Asks anew in every call, which takes some microseconds. Without feature `std` there is no system to ask: 1.
 ///

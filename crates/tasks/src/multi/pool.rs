@@ -15,8 +15,11 @@ use crate::host;
 /// Runs tasks on threads of its own.
 ///
 /// A task is a future that the pool polls. The [`Task`] that [`spawn`](Self::spawn) returns stands for its result, and
-/// cancels it when dropped. It need not be polled for the task to go on. Dropping the pool ends its threads, joins
-/// them, and cancels unfinished tasks. A pool that its own task drops does not join the current thread.
+/// cancels it when dropped. It need not be polled for the task to go on.
+///
+/// Dropping the pool ends its threads, joins them, and cancels unfinished tasks. It waits as long as the polls take that its threads are in
+/// the middle of. A [`Task`] may outlive its pool: a finished one still has its result, and the wait for another one panics, or is `None`
+/// by [`Task::fallible`]. A pool that its own task drops does not join the current thread.
 ///
 /// A panic in a task is caught: it is rethrown where the [`Task`] is awaited or by the scope, and the pool's threads
 /// go on.
