@@ -26,6 +26,8 @@ mod shutdown;
 mod startup;
 mod support;
 #[cfg(feature = "multi_threaded")]
+mod threads;
+#[cfg(feature = "multi_threaded")]
 mod two_scopes;
 mod watchdog;
 #[cfg(feature = "multi_threaded")]
@@ -58,6 +60,7 @@ fn scenarios() -> Vec<Scenario> {
         all.extend(pool_panics::SCENARIOS);
         all.extend(shutdown::SCENARIOS);
         all.extend(messages::SCENARIOS);
+        all.extend(threads::SCENARIOS);
     }
     all
 }
