@@ -12,8 +12,8 @@ use terrace_sync::time::Instant;
 use super::hint::{Flag, Level};
 use super::pacing::Sites;
 use super::scopes::Looking;
-use crate::protocol::scope_root::ScopeRoot;
-use crate::protocol::sight::Sight;
+use crate::protocol::job::ScopeRoot;
+use crate::protocol::publish::Sight;
 use crate::tuned::{KEPT_SEATS, PUSHES};
 
 /// A job, as a word without its type: `protocol::job::JobRef` of the one type that forks.

@@ -26,7 +26,7 @@ use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 
-use super::gather::Gather;
+use super::processor::Gather;
 use crate::protocol::publish::Permits;
 use crate::tuned::BATCH;
 

@@ -9,12 +9,11 @@ use terrace_sync::{OnceLock, light};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::Since;
 
-use super::beat::Beat;
 use super::hint::Level;
-use super::pacing::{Pacing, ScopeKind};
-use super::spin::{cores, spin};
+use super::pacing::{Beat, Pacing, ScopeKind};
+use super::processor::{cores, spin};
+use crate::protocol::publish::Sight;
 use crate::protocol::scope::ScopeCore;
-use crate::protocol::sight::Sight;
 use crate::tuned::{BLOCKING_SCOPES, CALL, TOLD_APART};
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not

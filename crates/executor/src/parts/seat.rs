@@ -23,10 +23,10 @@ use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
 use terrace_trace::inspect::Since;
 
-use super::beat::Beat;
-use super::fairness::Seen;
 use super::hint::Flag;
-use crate::protocol::sight::Sight;
+use super::pacing::Beat;
+use super::turns::Seen;
+use crate::protocol::publish::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.

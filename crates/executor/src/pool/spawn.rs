@@ -15,17 +15,16 @@ use std::future::Future;
 use terrace_local::boxing_large;
 use terrace_local::task::{self, CoreRef, First, Runnable, Schedule, Task};
 use terrace_sync::{Arc, light};
-use terrace_trace::Caller;
-use terrace_trace::inspect;
+use terrace_trace::{Caller, inspect};
 
+use super::Shared;
 use super::frames::{self, poll_new_inside, run_task, traced};
 use super::runner::{self, is_inside};
 use super::schedule::{Cause, CoreOf, OnLane, Owed, Usual, place};
-use super::shared::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{current, replace_lane};
-use crate::parts::eager::Entered;
 use crate::parts::injector::Lane;
+use crate::parts::turns::Entered;
 use crate::tuned::SPAWN_BATCH;
 
 impl Shared {

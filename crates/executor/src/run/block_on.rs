@@ -26,7 +26,7 @@ use terrace_thread::internal::has_tasks;
 
 use super::threadless::{self, Drives};
 use super::wait::{WaitFor, wait};
-use crate::parts::eager;
+use crate::parts::turns;
 use crate::pool::frames::{self, run_task};
 use crate::pool::runner::{self, Runner};
 use crate::tuned::{AWAITED_RUNS, NESTED_HELP};
@@ -185,7 +185,7 @@ impl Runner<'_> {
         let depth = self.nested_help.get();
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
-        eager::begin_turn();
+        turns::begin_turn();
         // A panic of a task does not come here.
         self.pool.waits_beneath.rise();
         self.enter(|| run_task(task));

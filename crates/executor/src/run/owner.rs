@@ -15,13 +15,11 @@ use std::{fmt, io};
 use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread};
 
-use super::life::Place;
+use super::life::{self, Place, change_workers, staying};
 use super::shutdown::wait_beside_tasks;
-use super::start::{change_workers, staying};
-use super::{stand_in, start, threadless, watch};
+use super::{stand_in, threadless, watch};
 use crate::parts::threads::{Config, Kind, Threads};
-use crate::pool::shared::Shared;
-use crate::pool::{frames, look, schedule};
+use crate::pool::{Shared, dump, frames, schedule};
 
 /// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
@@ -32,7 +30,7 @@ impl Pool {
     /// A pool without threads so far, with room for `config.workers`.
     fn new(config: Config, handler: Option<PanicHandler>) -> Self {
         let shared = Shared::new(Threads::new(config), handler, watch::call);
-        look::add(&shared);
+        dump::add(&shared);
         Self { shared }
     }
 
@@ -50,7 +48,7 @@ impl Pool {
             threadless::announce();
         }
         // A failure drops `pool`, which ends the threads that were started.
-        start::set_workers(&pool.shared, workers)?;
+        life::set_workers(&pool.shared, workers)?;
         Ok(pool)
     }
 

@@ -14,12 +14,10 @@ use terrace_thread::internal::thread_waker;
 
 use crate::parts::scopes::Looking;
 use crate::parts::waiters::Listener;
-use crate::pool::shared::Shared;
-use crate::pool::{frames, runner};
-use crate::protocol::broadcast::Broadcast;
-use crate::protocol::sight::Sight;
+use crate::pool::{Shared, frames, runner};
+use crate::protocol::publish::{Broadcast, Sight};
 use crate::tuned::SCOPES_INTERVAL;
-use crate::work::order;
+use crate::work;
 
 terrace_sync::global! {
     /// The number of living pools without workers. Readers look at it first, so that programs
@@ -171,7 +169,7 @@ impl<'a> ThreadlessPools<'a> {
     /// Runs one job of theirs; false if there is none.
     pub(crate) fn run_one(&self) -> bool {
         self.pools().any(|pool| {
-            let taken = order::bystander_take(pool);
+            let taken = work::bystander_take(pool);
             taken.map(|taken| taken.found.run_as_guest(pool)).is_some()
         })
     }
@@ -214,7 +212,7 @@ impl<'a> ThreadlessPools<'a> {
 
 /// Whether the pool has something that the current thread would run.
 fn has_work(pool: &Shared) -> bool {
-    order::bystander_sight(pool, Looking::Awake) != Sight::Nothing
+    work::bystander_sight(pool, Looking::Awake) != Sight::Nothing
 }
 
 /// Listeners on pools without workers, for one sleep of the current thread.

@@ -29,13 +29,13 @@ use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use super::start;
+use super::life;
 use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::pool::Shared;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
-use crate::work::order::{Scan, bystander_sight};
+use crate::work::{Scan, bystander_sight};
 
 /// Looks in a row that find nothing takeable before the watch leaves.
 const CALM: u32 = 4;
@@ -220,7 +220,7 @@ impl Entry {
         let starter = thread::Builder::new().name("terrace-spare".into());
         let started = starter.spawn(move || {
             let _asked = asked;
-            start::start_spare(&pool);
+            life::start_spare(&pool);
         });
         drop(started);
     }

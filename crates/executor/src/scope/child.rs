@@ -20,9 +20,9 @@ use terrace_local::{Payload, drop_payload};
 use terrace_trace::Mark as Traced;
 
 use crate::parts::scopes::Slot;
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
-use crate::pool::shared::Shared;
-use crate::protocol::cancel::{Cancel, Mark, Polled, Registered};
+use crate::protocol::scope::{Cancel, Mark, Polled, Registered};
 use crate::run::fork;
 
 /// A child that has been counted in, and is counted out when dropped.

@@ -5,14 +5,13 @@ use terrace_queue::Owner;
 
 use crate::guard::OnDrop;
 use crate::parts::current::{replace_lane, visit};
-use crate::parts::eager;
-use crate::parts::injector::Lane;
-use crate::parts::injector::Refilled;
+use crate::parts::injector::{Lane, Refilled};
 use crate::parts::scopes::Slot;
+use crate::parts::turns;
+use crate::pool::Shared;
 use crate::pool::fork::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
 
 /// A piece of work.
 pub(crate) enum Found<'p> {
@@ -67,7 +66,7 @@ impl Taken<'_> {
 impl Found<'_> {
     /// Runs it; the thread is in the context of a worker or driver of `pool`.
     pub(crate) fn run(self, pool: &Shared) {
-        eager::begin_turn();
+        turns::begin_turn();
         match &self {
             Found::Task(_) | Found::Child(..) | Found::Fork(_) => self.poll(pool),
             Found::Lane(_, lane) => {

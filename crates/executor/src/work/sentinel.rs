@@ -15,18 +15,18 @@
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
 //!
-//! [`Beat`]: crate::parts::beat::Beat
+//! [`Beat`]: crate::parts::pacing::Beat
 
 use std::time::Duration;
 
 use terrace_sync::time::CpuClock;
 
 use super::found::Found;
-use super::steal;
-use crate::parts::fairness::Seen;
-use crate::parts::spin::spin;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use super::source;
+use crate::parts::processor::spin;
+use crate::parts::turns::Seen;
+use crate::pool::Shared;
+use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
@@ -232,7 +232,7 @@ impl Sentinel {
                 Some(Found::Task(task))
             }
             Seen::Fork { seat, look } => {
-                let job = steal::take_still(pool, seat, look)?;
+                let job = source::take_still(pool, seat, look)?;
                 // Of a thread that is no worker, the process alone tells whether it computes.
                 let foreign = pool.forks.any_foreign();
                 if self.rests(

@@ -9,19 +9,19 @@ use terrace_sync::time::Instant;
 use terrace_thread::ThreadSpawner;
 
 use super::found::{Found, Taken};
-use super::order::{self, Order, Visit, visit_all};
 use super::sentinel::Sentinel;
 use super::source::{Look, Source};
+use super::{Order, Visit, visit_all};
 use crate::parts::forks::{By, JobWord};
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::{Looking, Slot};
 use crate::parts::threads::{Config, Kind, Threads};
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
 use crate::pool::runner::Runner;
 use crate::pool::schedule::{CoreOf, Usual};
-use crate::pool::shared::Shared;
 use crate::protocol::job::JobRef;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
@@ -250,10 +250,10 @@ fn every_order_sees_what_it_takes() {
 struct Blind;
 
 impl Order for Blind {
-    const SOURCES: &'static [Source] = order::Worker::SOURCES;
+    const SOURCES: &'static [Source] = super::Worker::SOURCES;
 
     fn take<'p>(look: &Look<'_, 'p>) -> Option<Taken<'p>> {
-        order::Worker::take(look)
+        super::Worker::take(look)
     }
 
     fn sight(look: &Look<'_, '_>) -> Sight {
@@ -306,8 +306,8 @@ fn covered_work_is_what_another_thread_is_at() {
         look_at(
             Looker::Worker,
             place,
-            order::Worker::sight,
-            order::Worker::take,
+            super::Worker::sight,
+            super::Worker::take,
         )
     };
     // A scope's own thread drives it; a worker next runs the task in its slot.
@@ -368,7 +368,7 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
         Place::BackgroundLane,
         Place::ScopeAsleep,
     ];
-    for take in [order::bystander_take, order::last_resort_take] {
+    for take in [super::bystander_take, super::last_resort_take] {
         for target in PLACES {
             let pool = Pool::new();
             let (own, peer) = pool.runners(Looker::Worker);
