@@ -23,8 +23,8 @@ use terrace_sync::{Arc, Mutex};
 use terrace_thread::ThreadSpawner;
 use terrace_trace::{Caller, inspect};
 
+use crate::guard::Bomb;
 use crate::parts::threads::Thread;
-use crate::parts::waiters::Bomb;
 use crate::pool::Shared;
 use crate::pool::fork::Worker;
 use crate::run::block_on::block_on;

@@ -89,7 +89,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             workers: None,
-            config: Config::new(),
+            config: Config::default(),
             handler: None,
         }
     }

@@ -12,7 +12,7 @@ use crate::broadcast::worker_spawner;
 use crate::parts::current::ExecutorId;
 use crate::pool::Shared;
 use crate::pool::fork::Worker;
-use crate::pool::frames::with_pool;
+use crate::pool::frames::{Borrows, with_pool};
 use crate::pool::runner::with_worker_of;
 use crate::run::block_on::block_on;
 use crate::run::fork::with_worker_contained;
@@ -444,7 +444,7 @@ impl Worker {
             with_worker_of(pool, |worker| match worker {
                 Some(worker) => worker.enter(|| taken.found.run(pool)),
                 // The thread is in a call of `with_worker`, which borrows the executor.
-                None => taken.found.run_borrowed(pool),
+                None => taken.found.run_without_seat(pool, Borrows::Executor),
             });
             Some(())
         })

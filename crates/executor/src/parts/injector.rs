@@ -127,11 +127,6 @@ impl Lanes {
         }
         self.high.pop()
     }
-
-    /// A task of any lane, to be dropped.
-    pub(crate) fn drain_one(&self) -> Option<Runnable> {
-        self.high.pop().or_else(|| self.background.pop())
-    }
 }
 
 /// The shared queue of a pool.

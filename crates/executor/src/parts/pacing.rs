@@ -149,7 +149,7 @@ impl Stopwatch {
 
 /// The kind of a scope, as one of 64 numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScopeKind(u32);
+pub struct ScopeKind(pub(super) u32);
 
 impl ScopeKind {
     /// The kind of scopes whose body is of type `F`, by whatever lifetimes.
@@ -157,11 +157,6 @@ impl ScopeKind {
     #[must_use = "the call only reads a value"]
     pub fn of<F>() -> Self {
         Self((type_hash::<F>() >> (u64::BITS - TOLD_APART.ilog2())) as u32)
-    }
-
-    #[inline]
-    pub(super) fn number(self) -> u32 {
-        self.0
     }
 }
 
@@ -391,11 +386,7 @@ mod tests {
             of_value(&|| borrows.len()),
             of_value(&|| borrows.is_empty()),
         ];
-        assert!(
-            kinds
-                .iter()
-                .all(|kind| (kind.number() as usize) < TOLD_APART)
-        );
+        assert!(kinds.iter().all(|kind| (kind.0 as usize) < TOLD_APART));
         assert!(kinds.iter().any(|kind| *kind != kinds[0]));
     }
 

@@ -55,7 +55,7 @@ impl<P> Slot<P> {
         waiter: ThreadSpawner,
     ) {
         // Ordering: Relaxed, a hint for pacing.
-        self.kind.store(kind.number(), Ordering::Relaxed);
+        self.kind.store(kind.0, Ordering::Relaxed);
         // Ordering: Relaxed, children learn of it through the push that publishes them.
         self.pool
             .store(std::ptr::from_ref(pool).cast_mut(), Ordering::Relaxed);

@@ -44,7 +44,7 @@ pub(crate) struct Seat {
     /// Of a driver: whether it is being polled.
     pub(crate) polling: Flag,
     /// The processor time of the worker that holds it.
-    clock: Mutex<Option<CpuClock>>,
+    pub(crate) clock: Mutex<Option<CpuClock>>,
     /// When the worker that holds it fell asleep, in its loop or in a wait.
     pub(crate) asleep: Since,
 }
@@ -64,26 +64,10 @@ impl Seat {
         self.fate.store(STAYS, Ordering::Relaxed);
     }
 
-    /// The calling thread, a worker, holds the seat from now on.
-    pub(crate) fn start_clock(&self) {
-        *self.clock.lock() = CpuClock::of_this_thread();
-    }
-
-    /// The worker gives the seat up: the system may soon reuse its thread's number for another
-    /// thread.
-    pub(crate) fn stop_clock(&self) {
-        *self.clock.lock() = None;
-    }
-
     /// The processor time of the worker that holds it, if the system tells. One lock and one system call.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let clock = *self.clock.lock();
         clock?.read()
-    }
-
-    /// The clock of the worker that holds it, for a report; `None` also where it would have to wait for the lock.
-    pub(crate) fn try_clock(&self) -> Option<CpuClock> {
-        *self.clock.try_lock()?
     }
 
     /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.

@@ -337,8 +337,9 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
             // What the system says is of a moment later.
             system: seat
-                .try_clock()
-                .and_then(system)
+                .clock
+                .try_lock()
+                .and_then(|clock| system((*clock)?))
                 .filter(|_| pool.idle.doing(index) == sleep),
             queued: seat.ring.len() + usize::from(!seat.lifo.is_empty()),
             polls: seat.counts.polls.get(),

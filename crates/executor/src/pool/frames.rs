@@ -173,7 +173,7 @@ pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
             let mut pools = frames().map(Frame::pool);
             f(pools.find(|pool| pool.id == current.executor()))
         }
-        _ => runner::with_pool(f),
+        _ => runner::with_runner(|runner| f(runner.map(|runner| runner.pool))),
     }
 }
 

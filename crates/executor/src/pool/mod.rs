@@ -388,17 +388,18 @@ impl Shared {
     /// Drops every queued task, and returns their number. Called when no worker runs any more.
     pub(crate) fn drop_queued(&self) -> usize {
         let mut dropped = 0;
-        while let Some(task) = self.drain_one() {
+        let in_lanes = || {
+            self.lanes
+                .high
+                .pop()
+                .or_else(|| self.lanes.background.pop())
+        };
+        let next = || self.seats.steal_one(0).or_else(|| self.injector.take());
+        while let Some(task) = next().or_else(in_lanes) {
             dropped += 1;
             drop(task);
         }
         dropped
-    }
-
-    fn drain_one(&self) -> Option<Runnable> {
-        let queued = self.seats.steal_one(0);
-        let queued = queued.or_else(|| self.injector.take());
-        queued.or_else(|| self.lanes.drain_one())
     }
 
     /// Counts a holder out. The last holder of a closed pool wakes every registered task, so that it is queued, and

@@ -336,12 +336,6 @@ pub(crate) fn reference_to(pool: &Shared) -> Arc<Shared> {
     take_reference(pool).unwrap_or_else(|| pool.arc())
 }
 
-/// Calls `f` with the pool whose worker or `run` future polls the caller, if there is one.
-#[inline]
-pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
-    with_runner(|runner| f(runner.map(|runner| runner.pool)))
-}
-
 /// Gives back a task's reference to a pool: into the current worker's cache, if the thread is a
 /// worker of that pool.
 #[inline]

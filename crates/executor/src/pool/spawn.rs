@@ -20,7 +20,7 @@ use terrace_trace::{Caller, inspect};
 use super::Shared;
 use super::frames::{self, poll_new_inside, run_task, traced};
 use super::runner::{self, is_inside};
-use super::schedule::{Cause, CoreOf, OnLane, Owed, Usual, place};
+use super::schedule::{Cause, CoreOf, OnLane, Usual, place};
 use crate::guard::OnDrop;
 use crate::parts::current::{current, replace_lane};
 use crate::parts::injector::Lane;
@@ -248,9 +248,8 @@ impl<'p> Batch<'p> {
     /// Queues a task. The batch publishes it some time, at its drop at the latest.
     pub(crate) fn push(&mut self, task: Runnable) {
         // `publish` does what is owed for the whole batch.
-        match place(self.pool, task, Cause::Spawned) {
-            Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => {}
-            Err(task) => self.pool.injector.push(task),
+        if let Err(task) = place(self.pool, task, Cause::Spawned) {
+            self.pool.injector.push(task);
         }
         self.queued += 1;
         if self.queued >= SPAWN_BATCH {

@@ -125,7 +125,9 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
                 (None, _) | (_, 0) => false,
                 (Some(task), _) => {
                     self.runs_left -= 1;
-                    run_awaited(task)
+                    runner::with_runner(|runner| {
+                        runner.is_some_and(|runner| runner.run_awaited(task))
+                    })
                 }
             };
         }
@@ -149,11 +151,6 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
     }
 
     fn end_sleep(&mut self) {}
-}
-
-/// Runs the task `awaited`, which the thread waits for, if the thread is a runner and has it at hand. False if not.
-fn run_awaited(awaited: TaskId) -> bool {
-    runner::with_runner(|runner| runner.is_some_and(|runner| runner.run_awaited(awaited)))
 }
 
 impl Runner<'_> {

@@ -34,13 +34,13 @@ use crate::parts::injector::Refilled;
 use crate::parts::processor::{Naps, has_room_for, spin};
 use crate::parts::scopes::Looking;
 use crate::parts::turns;
+use crate::pool::Shared;
+use crate::pool::frames::{self, Borrows};
 use crate::pool::runner::Runner;
-use crate::pool::{Shared, frames};
-use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, NAP, OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
 use crate::work::source::Look;
-use crate::work::{self, Order, bystander_sight};
+use crate::work::{self, Order, bystander_has_work, bystander_sight};
 
 /// Runs tasks of the pool until `future` is done.
 pub(crate) async fn run<T>(pool: &Shared, future: impl Future<Output = T>) -> T {
@@ -72,7 +72,7 @@ pub(crate) async fn tick(pool: &Shared) {
                 // takes.
                 sleeper.place = None;
                 turns::begin_turn();
-                taken.found.run_borrowed(pool);
+                taken.found.run_without_seat(pool, Borrows::Executor);
                 return Poll::Ready(());
             }
             drop(lent);
@@ -106,7 +106,7 @@ fn try_tick_in_order(pool: &Shared) -> bool {
     let _lent = frames::lend();
     match work::bystander_take(pool) {
         Some(taken) => {
-            taken.found.run_borrowed(pool);
+            taken.found.run_without_seat(pool, Borrows::Executor);
             true
         }
         None => {
@@ -270,15 +270,10 @@ impl Drop for DriverSeat<'_> {
     }
 }
 
-/// The most urgent work that a driver or bystander may take.
-fn sight(pool: &Shared) -> Sight {
-    bystander_sight(pool, Looking::Awake)
-}
-
 /// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several
 /// publishes may have notified this driver alone. It leaves a task in a slot to the sentinel, if there is one.
 fn wake_for_rest(pool: &Shared) {
-    if sight(pool).is_takeable(&pool.idle) {
+    if bystander_sight(pool, Looking::Awake).is_takeable(&pool.idle) {
         pool.publish();
     }
 }
@@ -313,7 +308,7 @@ impl<'p> Sleeper<'p> {
         let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
         place.sleep(context.waker());
         // Covered work keeps it awake, too: no sentinel watches for drivers.
-        if sight(self.pool) == Sight::Nothing {
+        if !bystander_has_work(self.pool) {
             self.naps.begin();
             return true;
         }
@@ -330,7 +325,7 @@ impl<'p> Sleeper<'p> {
         let look = |patience| {
             // A thread that this driver's last task has woken may wait for this very processor.
             yield_now();
-            spin(patience, || sight(pool) != Sight::Nothing)
+            spin(patience, || bystander_has_work(pool))
         };
         let place = self.place.get_or_insert_with(|| pool.idle.driver());
         // Where drivers and workers fill the processors, none looks for long.

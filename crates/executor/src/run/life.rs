@@ -9,20 +9,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::thread::Builder;
+use terrace_sync::time::CpuClock;
 use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::threadless;
 use super::worker::run_polled;
 use crate::parts::processor::Awake;
-use crate::parts::scopes::Looking;
 use crate::parts::threads::{Hook, Kind, Signs, Thread, default_name};
 use crate::pool::Shared;
 use crate::pool::fork::leave_fork_seat;
 use crate::pool::frames::{self, Borrows, Permit};
 use crate::pool::runner::Runner;
-use crate::protocol::publish::Sight;
-use crate::work::{Scan, bystander_sight};
+use crate::work::{Scan, bystander_has_work};
 
 /// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
 /// sleep in the loop's park ends by an unpark (`wait::wait_in_park`).
@@ -130,8 +129,7 @@ impl Place {
         let moved = self.work();
         pool.seats.workers.release(self.index);
         // Waiting threads may have to run the tasks that are left.
-        let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
-        if moved > 0 || (pool.workers() == 0 && left()) {
+        if moved > 0 || (pool.workers() == 0 && bystander_has_work(pool)) {
             pool.publish_tasks(moved.max(1));
         }
         pool.leave_holders();
@@ -152,12 +150,13 @@ impl Place {
         // SAFETY: the taker of this place has acquired the seat for it, and this is the only runner of it: a place runs once. `live`
         // gives the seat back after this function.
         let runner = unsafe { Runner::worker(pool, index, self.kind) };
-        runner.seat.start_clock();
+        *runner.seat.clock.lock() = CpuClock::of_this_thread();
         runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
         leave_fork_seat(&runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
         internal::unbind_worker();
-        runner.seat.stop_clock();
+        // The system may soon reuse the number of this thread for another one.
+        *runner.seat.clock.lock() = None;
         runner.leave_place()
     }
 }

@@ -36,7 +36,7 @@ impl Pool {
 
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
-        Self::new(Config::new(), None)
+        Self::new(Config::default(), None)
     }
 
     /// Starts `config.workers` threads; if that is 0, threads that wait drive the pool.
@@ -95,7 +95,7 @@ impl Pool {
             threadless::announce();
         }
         // Threads start under the same lock; from now on none starts.
-        let threads = shared.threads.take();
+        let threads = std::mem::take(&mut *shared.threads.list.lock());
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
             // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {

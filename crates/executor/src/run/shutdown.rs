@@ -20,13 +20,11 @@ use terrace_trace::report::count;
 use super::block_on::block_on;
 use super::life::{resize, wake};
 use super::{driver, stand_in, threadless};
-use crate::parts::scopes::Looking;
 use crate::parts::threads::Thread;
 use crate::parts::waiters::block;
 use crate::pool::dump::Dump;
 use crate::pool::{Shared, frames, runner, schedule};
-use crate::protocol::publish::Sight;
-use crate::work::bystander_sight;
+use crate::work::bystander_has_work;
 
 /// What becomes of an executor's tasks when its threads are ended.
 ///
@@ -98,15 +96,6 @@ pub struct StillRunning {
 }
 
 impl StillRunning {
-    pub(crate) fn new(threads: usize, tasks: usize, dump: Dump) -> Self {
-        let dump = Box::new(dump);
-        Self {
-            threads,
-            tasks,
-            dump,
-        }
-    }
-
     /// What the executor looked like when the time was up.
     ///
     /// # Examples
@@ -258,12 +247,16 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
             && if pool.workers() > 0 {
                 wait_for(listener, next, || false)
             } else {
-                let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
-                wait_for(driver::run(pool, listener), next, left)
+                wait_for(driver::run(pool, listener), next, || {
+                    bystander_has_work(pool)
+                })
             };
         if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
-            let tasks = pool.seats.active();
-            return Err(StillRunning::new(0, tasks, pool.dump()));
+            return Err(StillRunning {
+                threads: 0,
+                tasks: pool.seats.active(),
+                dump: Box::new(pool.dump()),
+            });
         }
     }
 }
@@ -298,12 +291,15 @@ pub(crate) fn shutdown(
             let own = usize::from(runner::is_worker_of(&raw const **pool));
             let ending = ending(pool, &pool.threads.list.lock()).count();
             let threads = ending.saturating_sub(own);
-            let dump = pool.dump();
+            let dump = Box::new(pool.dump());
             if how != Shutdown::DropQueued {
                 leave_to_waiters(pool);
             }
-            let tasks = pool.seats.active();
-            return Err(StillRunning::new(threads, tasks, dump));
+            return Err(StillRunning {
+                threads,
+                tasks: pool.seats.active(),
+                dump,
+            });
         }
     }
     pool.threads.draining.set(false);

@@ -110,23 +110,6 @@ impl<'p> Runner<'p> {
     pub(super) fn run(&self) {
         self.in_loop.set(true);
         self.arrives();
-        self.run_loop();
-        self.in_loop.set(false);
-    }
-
-    /// Takes the next piece of work, in the order of its kind of worker.
-    fn find(&self) -> Option<Taken<'p>> {
-        let look = Look::turn(self);
-        if self.kind == Kind::Spare {
-            work::Spare::take(&look)
-        } else if self.seat.is_asked_to_end() {
-            work::Ending::take(&look)
-        } else {
-            work::Worker::take(&look)
-        }
-    }
-
-    fn run_loop(&self) {
         let mut progress = Progress::default();
         let mut turns = usize::MAX;
         loop {
@@ -143,6 +126,19 @@ impl<'p> Runner<'p> {
             }
         }
         self.end_loop(&mut progress);
+        self.in_loop.set(false);
+    }
+
+    /// Takes the next piece of work, in the order of its kind of worker.
+    fn find(&self) -> Option<Taken<'p>> {
+        let look = Look::turn(self);
+        if self.kind == Kind::Spare {
+            work::Spare::take(&look)
+        } else if self.seat.is_asked_to_end() {
+            work::Ending::take(&look)
+        } else {
+            work::Worker::take(&look)
+        }
     }
 
     /// After a sleep: runs what a sentinel has seen stand still.
@@ -422,7 +418,7 @@ pub(super) fn run_polled(runner: &Runner<'_>, main: &Main) {
         progress: Progress::default(),
         ended: false,
     };
-    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop::new(&mut polled))));
+    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop(&mut polled))));
     if runner.parked.get() {
         polled.progress.token = Some(runner.end_park());
     }

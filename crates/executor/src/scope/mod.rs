@@ -35,9 +35,9 @@ use self::child::{Child, queued_call};
 use self::waiting::{ScopeWait, push_spawned};
 use crate::broadcast::{Broadcast, broadcast_to, part_of, worker_spawner, worker_spawners};
 use crate::executor::Executor;
+use crate::guard::Bomb;
 use crate::parts::current::current;
 use crate::parts::scopes::Slot;
-use crate::parts::waiters::Bomb;
 use crate::pool::Shared;
 use crate::pool::fork::Worker;
 use crate::pool::frames;
@@ -305,10 +305,6 @@ impl fmt::Debug for ScopeHandle<'_> {
 }
 
 impl<'a> ScopeHandle<'a> {
-    fn pool(&self) -> &'a Shared {
-        self.scope.pool
-    }
-
     /// The scope's slot.
     ///
     /// # Safety
@@ -316,11 +312,6 @@ impl<'a> ScopeHandle<'a> {
     unsafe fn slot(&self) -> &'a Slot<Shared> {
         // SAFETY: the caller's promise.
         unsafe { self.scope.slot() }
-    }
-
-    /// Whether the calling thread is the scope's own.
-    fn is_on_own_thread(&self) -> bool {
-        terrace_thread::id() == self.scope.owner
     }
 
     /// Spawns a child that any worker may run. One allocation.
@@ -354,7 +345,7 @@ impl<'a> ScopeHandle<'a> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         let (name, scope) = (type_name::<F>(), ptr::from_ref(slot).cast());
-        let call = inspect::call(&self.pool().records, name, scope, call);
+        let call = inspect::call(&self.scope.pool.records, name, scope, call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
         let child = unsafe { queued_call(slot, call) };
         // Ordering: Relaxed, a hint.
@@ -382,9 +373,7 @@ impl<'a> ScopeHandle<'a> {
         unsafe { queue.spawn_erased(child(slot, future)) }.detach();
         terrace_trace::spawn();
     }
-}
 
-impl ScopeHandle<'_> {
     /// Counts a child in, and sends it to `thread`.
     ///
     /// # Safety
@@ -428,8 +417,8 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        stand_in::give_way(self.pool());
-        let thread = worker_spawner(self.pool(), worker);
+        stand_in::give_way(self.scope.pool);
+        let thread = worker_spawner(self.scope.pool, worker);
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         // SAFETY: the caller's promise.
@@ -448,7 +437,7 @@ impl ScopeHandle<'_> {
     where
         F: FnOnce(&Worker) + Send,
     {
-        let pool = self.pool();
+        let pool = self.scope.pool;
         // SAFETY: the caller's promise. The scope borrows the pool.
         unsafe { self.spawn_on_worker(worker, async move { fork::with_worker(pool, call) }) };
     }
@@ -476,7 +465,7 @@ impl ScopeHandle<'_> {
     #[track_caller]
     pub unsafe fn spawn_local<F: Future<Output = ()>>(&self, future: F) {
         assert!(
-            self.is_on_own_thread(),
+            terrace_thread::id() == self.scope.owner,
             "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
         );
         // SAFETY: the caller's promise, on the scope's own thread.
@@ -492,7 +481,7 @@ impl ScopeHandle<'_> {
     /// On any other thread than the scope's.
     #[track_caller]
     pub unsafe fn spawn_call_local<F: FnOnce(&Worker)>(&self, call: F) {
-        let pool = self.pool();
+        let pool = self.scope.pool;
         // SAFETY: the caller's promise. The scope borrows the pool.
         unsafe { self.spawn_local(async move { fork::with_worker(pool, call) }) };
     }
@@ -506,7 +495,7 @@ impl ScopeHandle<'_> {
     where
         F: Fn(Broadcast<'_>) + Send + Sync,
     {
-        let pool = self.pool();
+        let pool = self.scope.pool;
         stand_in::give_way(pool);
         let workers = worker_spawners(pool);
         let participants = workers.len();

@@ -90,12 +90,6 @@ impl Found<'_> {
         }
     }
 
-    /// Runs it on a thread that borrows the executor of `pool`.
-    #[inline(always)]
-    pub(crate) fn run_borrowed(self, pool: &Shared) {
-        self.run_without_seat(pool, Borrows::Executor);
-    }
-
     /// Runs it on a waiting thread that holds only a reference to the pool.
     pub(crate) fn run_as_guest(self, pool: &Shared) {
         pool.holders.enter();
@@ -107,8 +101,9 @@ impl Found<'_> {
         self.run_without_seat(pool, Borrows::Pool);
     }
 
+    /// Runs it on a thread without a seat, which borrows the executor of `pool` or only holds a reference to the pool.
     #[inline(always)]
-    fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
+    pub(crate) fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
         let lane = match self {
             Found::Lane(_, lane) => lane,
             Found::Task(_) | Found::Child(..) | Found::Fork(_) => Lane::Normal,

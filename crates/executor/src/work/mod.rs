@@ -47,6 +47,12 @@ pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
     Bystander::sight(&Look::bystander(pool, looking))
 }
 
+/// Whether a thread without a seat could take anything, covered work included.
+#[inline]
+pub(crate) fn bystander_has_work(pool: &Shared) -> bool {
+    bystander_sight(pool, Looking::Awake) != Sight::Nothing
+}
+
 /// Takes the next piece of work for a thread without a seat.
 #[inline]
 pub(crate) fn bystander_take(pool: &Shared) -> Option<Taken<'_>> {

@@ -18,6 +18,7 @@ use crate::parts::scopes::{Looking, Slot};
 use crate::parts::threads::{Config, Kind, Threads};
 use crate::pool::Shared;
 use crate::pool::fork::Worker;
+use crate::pool::frames::Borrows;
 use crate::pool::runner::Runner;
 use crate::pool::schedule::{CoreOf, Usual};
 use crate::protocol::job::JobRef;
@@ -81,7 +82,7 @@ struct Pool {
 
 impl Pool {
     fn new() -> Self {
-        let mut config = Config::new();
+        let mut config = Config::default();
         config.workers = 2;
         let shared = Shared::new(Threads::new(config), None, |_| ());
         shared.threads.set_workers(2);
@@ -390,7 +391,7 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
             PLACES.into_iter().for_each(fill);
             let turns = (0..TURNS).take_while(|_| {
                 let taken = take(shared).expect("there is work in all places");
-                taken.found.run_borrowed(shared);
+                taken.found.run_without_seat(shared, Borrows::Executor);
                 let others = PLACES.into_iter().filter(|place| *place != target);
                 others.filter(|place| is_empty(*place)).for_each(fill);
                 !is_empty(target)
