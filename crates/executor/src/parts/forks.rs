@@ -67,7 +67,7 @@ pub(crate) struct ForkSeat<P> {
     /// The innermost root that is a child of a `ForkScope`.
     pub(crate) scope_root: ScopeRoot,
     pub(crate) number: usize,
-    /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look.
+    /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look. Only the thread changes it.
     forking: Flag,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
@@ -95,8 +95,6 @@ pub(crate) struct Timed {
 /// What the thread of a seat knows.
 #[derive(Default)]
 pub(crate) struct Mine {
-    /// Whether `forking` is up.
-    pub(crate) forking: Cell<bool>,
     /// Whether a sleep has taken `forking` down that is to go up again.
     paused: Cell<bool>,
     /// The inline half that is being timed.
@@ -205,18 +203,18 @@ impl<P> ForkSeat<P> {
     /// The thread is going to push without telling. True if it has to tell now: then it fences, and looks for a sentinel.
     #[inline]
     pub(crate) fn begins_forking(&self) -> bool {
-        if self.mine.forking.replace(true) {
-            return false;
+        let begins = !self.is_forking();
+        if begins {
+            // Ordering: Relaxed, the fence of the publish that follows orders it.
+            self.forking.set(true);
         }
-        // Ordering: Relaxed, the fence of the publish that follows orders it.
-        self.forking.set(true);
-        true
+        begins
     }
 
     /// The thread runs no code that may push: the worker is about to park, or the thread gives the seat back.
     #[inline]
     pub(crate) fn rest(&self) {
-        if self.mine.forking.replace(false) {
+        if self.is_forking() {
             // Ordering: Relaxed. A reader that sees the old value looks in vain.
             self.forking.set(false);
             // A gift, or a theft, may have emptied the deque without a pop. The owner's next push would then be a hot one, and tell
@@ -228,7 +226,7 @@ impl<P> ForkSeat<P> {
 
     /// The thread is about to sleep in a wait.
     pub(crate) fn pause(&self) {
-        self.mine.paused.set(self.mine.forking.get());
+        self.mine.paused.set(self.is_forking());
         self.rest();
     }
 
