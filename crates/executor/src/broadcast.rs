@@ -72,8 +72,7 @@ pub(crate) fn broadcast<T: Send>(
     let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
     let spawns = Caller::here().spawns();
-    broadcast_to(&workers, pool, |(index, worker)| {
-        let result = &results[index];
+    broadcast_to(&workers, pool, &results, |index, worker, result| {
         let part: Part<'_> = Box::new(move || {
             let part = || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
             let ended = catch_unwind(AssertUnwindSafe(part));
@@ -120,9 +119,8 @@ impl Spawner {
         }
         let (name, records) = (type_name_of_val(&f), || &self.pool.records);
         // The last part gets the original. So a part is what drops the closure, never this call: a panic of its destructor is the part's.
-        let mut owned = repeat_n(Arc::new(f), participants);
-        broadcast_to(&workers, &self.pool, |(index, worker)| {
-            let Some(f) = owned.next() else { return };
+        let owned = repeat_n(Arc::new(f), participants);
+        broadcast_to(&workers, &self.pool, owned, |index, worker, f| {
             let pool = Arc::clone(&self.pool);
             let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             let part = async move { fork::with_worker_contained(&pool, part) };
@@ -270,15 +268,18 @@ pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
     workers.swap_remove(worker)
 }
 
-/// Calls `queue`, which queues a part of a broadcast, with each of the workers and its number. All workers get any two broadcasts in the same
-/// order.
-pub(crate) fn broadcast_to(
+/// Calls `queue`, which queues a part of a broadcast, with each of the workers, its number and its one of the `parts`. All workers get any two
+/// broadcasts in the same order.
+pub(crate) fn broadcast_to<P>(
     workers: &[ThreadSpawner],
     pool: &Shared,
-    queue: impl FnMut((usize, &ThreadSpawner)),
+    parts: impl IntoIterator<Item = P>,
+    mut queue: impl FnMut(usize, &ThreadSpawner, P),
 ) {
     let turn = pool.threads.broadcasts.lock();
-    workers.iter().enumerate().for_each(queue);
+    for ((index, worker), part) in workers.iter().enumerate().zip(parts) {
+        queue(index, worker, part);
+    }
     drop(turn);
     workers.iter().for_each(ThreadSpawner::tell_of_calls);
 }

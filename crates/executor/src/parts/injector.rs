@@ -92,6 +92,10 @@ impl LaneQueue {
     /// Takes the first task.
     #[inline]
     pub(crate) fn pop(&self) -> Option<Runnable> {
+        // Mostly it is empty, and this look costs less than a pop.
+        if self.is_empty() {
+            return None;
+        }
         let task = self.0.pop().ok()?;
         terrace_trace::take(1);
         Some(task)
@@ -116,17 +120,6 @@ pub(crate) struct Lanes {
     pub(crate) background: LaneQueue,
     /// Permits to poll background tasks.
     pub(crate) permits: Permits,
-}
-
-impl Lanes {
-    /// Takes a task of the high lane.
-    #[inline]
-    pub(crate) fn take_high(&self) -> Option<Runnable> {
-        if self.high.is_empty() {
-            return None;
-        }
-        self.high.pop()
-    }
 }
 
 /// The shared queue of a pool.

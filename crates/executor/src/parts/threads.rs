@@ -74,19 +74,13 @@ pub(crate) fn default_name(index: usize) -> String {
 /// also if it is polled again. It stays on the worker's thread.
 /// [`Builder::worker_main`](crate::Builder::worker_main) has an example.
 #[must_use = "a worker runs nothing until its future is polled"]
-pub struct WorkerLoop<'w>(pub(crate) &'w mut dyn PollLoop);
-
-/// What stands behind the future.
-pub(crate) trait PollLoop {
-    /// Runs tasks, then parks the worker.
-    fn poll(&mut self, context: &Context<'_>) -> Poll<()>;
-}
+pub struct WorkerLoop<'w>(pub(crate) &'w mut dyn FnMut(&Context<'_>) -> Poll<()>);
 
 impl Future for WorkerLoop<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.poll(context)
+        (self.0)(context)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::processor::{Awake, Naps, has_room_for, spin};
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::threads::{Kind, Main, PollLoop, WorkerLoop};
+use crate::parts::threads::{Kind, Main, WorkerLoop};
 use crate::pool::Shared;
 use crate::pool::fork::stop_forking;
 use crate::pool::frames::run_task;
@@ -418,7 +418,8 @@ pub(super) fn run_polled(runner: &Runner<'_>, main: &Main) {
         progress: Progress::default(),
         ended: false,
     };
-    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop(&mut polled))));
+    let mut poll = |context: &Context<'_>| polled.poll(context);
+    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop(&mut poll))));
     if runner.parked.get() {
         polled.progress.token = Some(runner.end_park());
     }
@@ -444,7 +445,8 @@ pub(super) fn run_polled(runner: &Runner<'_>, main: &Main) {
     }
 }
 
-impl PollLoop for Polled<'_, '_> {
+impl Polled<'_, '_> {
+    /// Runs tasks, then parks the worker.
     fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.ended {
             return Poll::Ready(());
@@ -460,9 +462,7 @@ impl PollLoop for Polled<'_, '_> {
         self.ended = polled.is_ready();
         polled
     }
-}
 
-impl Polled<'_, '_> {
     fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
         let runner = self.runner;
         if runner.parked.get() {

@@ -506,9 +506,8 @@ impl<'a> ScopeHandle<'a> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         // The last child gets the original: a child is what drops the closure, never this call.
-        let mut owned = repeat_n(Arc::new(f), participants);
-        broadcast_to(&workers, pool, |(index, thread)| {
-            let Some(f) = owned.next() else { return };
+        let owned = repeat_n(Arc::new(f), participants);
+        broadcast_to(&workers, pool, owned, |index, thread, f| {
             let part = async move {
                 fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
             };

@@ -151,7 +151,7 @@ impl Source {
             Self::GlobalTurn | Self::StalledFork => None,
             Self::HighLane if look.is_global => None,
             Self::HighLane => {
-                let task = pool.lanes.take_high()?;
+                let task = pool.lanes.high.pop()?;
                 Some(Found::Lane(task, Lane::High).into())
             }
             Self::LifoSlot => look.runner?.pop_slot().map(Taken::task),
