@@ -235,12 +235,6 @@ impl<P> ForkSeat<P> {
     pub(crate) fn resume(&self) -> bool {
         self.mine.paused.replace(false) && !self.deque.is_empty() && self.begins_forking()
     }
-
-    /// Whether a job is here of an offer that is at least `least`, as a hint.
-    #[inline]
-    pub(crate) fn has_jobs(&self, least: Offer) -> bool {
-        self.deque.has_jobs(least)
-    }
 }
 
 /// Which thread takes a seat.
@@ -368,13 +362,13 @@ impl<P: Sync> Forks<P> {
 
     /// Whether a job lies in any seat.
     pub(crate) fn any_job(&self) -> bool {
-        self.seats().any(|seat| seat.has_jobs(Offer::Quiet))
+        self.seats().any(|seat| seat.deque.has_jobs(Offer::Quiet))
     }
 
     /// Whether the calling thread has forked a job that is still queued.
     pub(crate) fn has_job_of_this_thread(&self) -> bool {
         self.seats()
-            .any(|seat| seat.is_here() && seat.has_jobs(Offer::Quiet))
+            .any(|seat| seat.is_here() && seat.deque.has_jobs(Offer::Quiet))
     }
 
     /// What a look shows to a thread that takes jobs of an offer that is at least `least`. Valid after a fence.
@@ -386,11 +380,11 @@ impl<P: Sync> Forks<P> {
                 continue;
             }
             // In a sandbox the owner has to give: it tells the sleepers then, as it was asked.
-            if seat.has_jobs(least) && seat.deque.is_takeable() {
+            if seat.deque.has_jobs(least) && seat.deque.is_takeable() {
                 return Sight::Ready;
             }
             let forking = future == Future::Counts && seat.is_forking();
-            if forking || seat.has_jobs(Offer::Quiet) {
+            if forking || seat.deque.has_jobs(Offer::Quiet) {
                 most = Sight::Covered;
             }
         }

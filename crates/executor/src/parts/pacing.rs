@@ -256,11 +256,6 @@ impl Sites {
         let new = mean(word).map_or(took, |mean| decayed(mean, took, 2, 8));
         entry.store(word >> 32 << 32 | u64::from(new + 1), Ordering::Relaxed);
     }
-
-    /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
-    pub(crate) fn stood_still(&self, site: usize) {
-        self.note(site, PERIOD);
-    }
 }
 
 /// The mean of an entry, in nanoseconds.
@@ -411,7 +406,7 @@ mod tests {
     fn a_tiny_site_whose_job_stood_still_is_long_again() {
         let sites = Sites::new();
         sites.note(16, Duration::ZERO);
-        sites.stood_still(16);
+        sites.note(16, PERIOD);
         assert_eq!(sites.visit(16).length, Length::Long);
         sites.note(16, Duration::MAX);
         assert_eq!(sites.visit(16).length, Length::Long);

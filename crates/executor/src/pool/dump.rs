@@ -370,13 +370,13 @@ fn system(clock: CpuClock) -> Option<System> {
 
 fn open_scopes(pool: &Shared) -> impl Iterator<Item = (usize, &Slot<Shared>)> {
     let slots = pool.scopes.table.scan().enumerate();
-    slots.filter(|(_, slot)| slot.core().pending() > 0)
+    slots.filter(|(_, slot)| slot.core.pending() > 0)
 }
 
 /// The scope in whose wait this thread sleeps: the last one if they are nested.
 fn waits_in(pool: &Shared, thread: u64) -> Option<usize> {
-    let own = open_scopes(pool)
-        .filter(|(_, slot)| slot.core().is_owner(thread) && slot.core().is_asleep());
+    let own =
+        open_scopes(pool).filter(|(_, slot)| slot.core.is_owner(thread) && slot.core.is_asleep());
     own.map(|(index, _)| index).last()
 }
 
@@ -389,7 +389,7 @@ fn waits_in_join(pool: &Shared, thread: u64) -> bool {
 /// The open scopes: what keeps each of them open, and which threads could go on.
 fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
     let scopes = open_scopes(pool).map(|(index, slot)| {
-        let core = slot.core();
+        let core = &slot.core;
         let (site, age) = slot.opened.look().unzip();
         Scope {
             pending: core.pending(),

@@ -116,7 +116,7 @@ pub(crate) fn find_inside<T>(
 
 /// Takes an open job inside of `root` out of a seat.
 pub(crate) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed> {
-    if !seat.has_jobs(Offer::Open) {
+    if !seat.deque.has_jobs(Offer::Open) {
         return None;
     }
     let job = nest.steal(&seat.deque, root, Offer::Open, asking())?;

@@ -294,7 +294,7 @@ impl<'p> Runner<'p> {
     /// Runs children of one scope, as long as its list offers any, or its thread is stuck.
     fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
         let pool = self.pool;
-        let core = slot.core();
+        let core = &slot.core;
         let look = Look::from_seat(self, Looking::Awake);
         let wanted =
             || work::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();

@@ -43,7 +43,7 @@ impl Counted {
     unsafe fn new(slot: &Slot<Shared>) -> Self {
         Self {
             slot: NonNull::from(slot),
-            number: slot.core().add_child(),
+            number: slot.core.add_child(),
         }
     }
 
@@ -53,13 +53,13 @@ impl Counted {
     }
 
     fn cancel(&self) -> &Cancel {
-        self.slot().core().cancel()
+        self.slot().core.cancel()
     }
 
     /// Keeps its panic for the scope to rethrow, and cancels its siblings. What it borrows is no longer used.
     #[cold]
     fn panicked(&self, payload: Payload) {
-        if let Some(other) = self.slot().core().store_panic(self.number, payload) {
+        if let Some(other) = self.slot().core.store_panic(self.number, payload) {
             // The scope rethrows the panic of one child; the panic hook has reported the others.
             drop_payload(other);
         }

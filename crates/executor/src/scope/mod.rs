@@ -154,7 +154,7 @@ impl<'p> OpenScope<'p> {
             "a scope is cancelled before it is waited for"
         );
         if let Some(taken) = self.shared.slot.get() {
-            self.shared.slot_of(taken).core().cancel().cancel(0);
+            self.shared.slot_of(taken).core.cancel().cancel(0);
         }
     }
 
@@ -229,8 +229,8 @@ impl<'p> ScopeShared<'p> {
         let began = pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
         let bomb = Bomb("came out of a scope's wait; this is a bug of terrace");
-        slot.core().body_ended();
-        if !slot.core().has_ended() {
+        slot.core.body_ended();
+        if !slot.core.has_ended() {
             let _inside = inside(Span::Scope);
             pool.publish_children(slot);
             self.count_driver(slot);
@@ -249,9 +249,9 @@ impl<'p> ScopeShared<'p> {
             }
         }
         std::mem::forget(bomb);
-        let panic = slot.core().take_panic();
+        let panic = slot.core.take_panic();
         // SAFETY: the scope has ended, and its slot is given back below.
-        let waiter = unsafe { slot.core().close() };
+        let waiter = unsafe { slot.core.close() };
         drop(waiter);
         pool.scopes.forget_driver(slot);
         pool.scopes.table.release(taken.index);
@@ -295,7 +295,7 @@ impl fmt::Debug for ScopeHandle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ScopeShared { pool, owner, .. } = self.scope;
         let taken = self.scope.slot.get();
-        let pending = taken.map_or(1, |taken| self.scope.slot_of(taken).core().pending());
+        let pending = taken.map_or(1, |taken| self.scope.slot_of(taken).core.pending());
         f.debug_struct("Scope")
             .field("executor", &pool.id)
             .field("thread", owner)
@@ -399,7 +399,7 @@ impl<'a> ScopeHandle<'a> {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         // SAFETY: the caller keeps the scope open.
-        let own = unsafe { slot.core().waiter() };
+        let own = unsafe { slot.core.waiter() };
         // SAFETY: the caller's promise.
         unsafe { self.send(slot, &own, future) };
     }

@@ -186,10 +186,10 @@ impl Sentinel {
     fn look_thoroughly(&mut self, pool: &Shared) {
         let scopes = pool.scopes.table.scan().enumerate();
         let children = scopes
-            .filter(|(_, slot)| !slot.core().is_empty())
+            .filter(|(_, slot)| !slot.core.is_empty())
             .map(|(scope, slot)| Seen::Child {
                 scope,
-                taken: slot.core().taken(),
+                taken: slot.core.taken(),
             });
         let jobs = pool.forks.jobs();
         let forks = jobs.map(|(seat, look)| Seen::Fork { seat, look });
@@ -276,7 +276,7 @@ fn full_slots(pool: &Shared) -> impl Iterator<Item = Seen> {
 
 fn take_child(pool: &Shared, scope: usize) -> Option<Found<'_>> {
     let slot = pool.scopes.table.get(scope)?;
-    let child = slot.core().steal()?;
+    let child = slot.core.steal()?;
     pool.scopes.beat.found();
     Some(Found::Child(child, slot))
 }

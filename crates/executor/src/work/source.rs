@@ -23,7 +23,7 @@ use crate::pool::Shared;
 use crate::pool::fork::Claimed;
 use crate::pool::runner::Runner;
 use crate::protocol::publish::Sight;
-use crate::tuned::{ASKING, GLOBAL_INTERVAL};
+use crate::tuned::{ASKING, GLOBAL_INTERVAL, PERIOD};
 
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,7 +366,7 @@ pub(super) fn take_fork<'p>(
     let start = runner.map_or(0, |runner| runner.fairness.random(all));
     let job = (start..all).chain(0..start).find_map(|number| {
         let seat = pool.forks.seat(number)?;
-        if !seat.has_jobs(least) || seat.is_here() {
+        if !seat.deque.has_jobs(least) || seat.is_here() {
             return None;
         }
         seat.deque.steal(least, asking())
@@ -385,6 +385,7 @@ pub(super) fn take_still(pool: &Shared, number: usize, look: u64) -> Option<Clai
     let job = seat.deque.take_gift().or_else(|| seat.deque.force())?;
     // SAFETY: this thread has claimed it, out of a deque of the pool.
     let claimed = unsafe { Claimed::new(job) };
-    pool.forks.sites.stood_still(claimed.site());
+    // It lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
+    pool.forks.sites.note(claimed.site(), PERIOD);
     Some(claimed)
 }

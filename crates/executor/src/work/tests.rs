@@ -177,9 +177,9 @@ impl Pool {
             (Place::Injector, _) => pool.injector.push(item),
             (Place::ScopeAsleep | Place::ScopeDriven | Place::ScopeOfBusyPool, _) => {
                 let slot = self.open_scope();
-                slot.core().push_remote(item);
+                slot.core.push_remote(item);
                 match place {
-                    Place::ScopeAsleep => slot.core().announce_sleep(),
+                    Place::ScopeAsleep => slot.core.announce_sleep(),
                     Place::ScopeOfBusyPool => {
                         (0..64).for_each(|_| pool.scopes.drivers.rise());
                     }
@@ -385,7 +385,7 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
                 _ => !shared.scopes.has_any(),
             };
             let fill = |place| match place {
-                Place::ScopeAsleep => scope.core().push_remote(pool.item()),
+                Place::ScopeAsleep => scope.core.push_remote(pool.item()),
                 _ => assert!(pool.put(place, Some(&own), &peer)),
             };
             PLACES.into_iter().for_each(fill);
@@ -438,12 +438,12 @@ fn one_child_of_a_sleeping_scope_is_worth_no_wake() {
     let now = Instant::now();
     let begun = now.checked_sub(PERIOD).expect("the machine is up");
     scopes.pacing(slot).observe_body(begun);
-    slot.core().push_remote(pool.item());
+    slot.core.push_remote(pool.item());
     assert_eq!(surplus(), 1);
-    slot.core().body_ended();
-    slot.core().announce_sleep();
+    slot.core.body_ended();
+    slot.core.announce_sleep();
     assert_eq!(surplus(), 0);
-    slot.core().push_remote(pool.item());
+    slot.core.push_remote(pool.item());
     assert_eq!(surplus(), 1);
 }
 
@@ -508,7 +508,7 @@ fn one_of_two_sentinels_looks_on_the_beat() {
     drop(sleeps);
     assert!(first.end(&pool.shared, 0).is_none());
     assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
-    scope.core().body_ended();
+    scope.core.body_ended();
 }
 
 /// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours. Nor is it for
@@ -517,7 +517,7 @@ fn one_of_two_sentinels_looks_on_the_beat() {
 fn a_scope_that_sleeps_is_not_watched() {
     let pool = Pool::new();
     let (_, peer) = pool.runners(Looker::Bystander);
-    let scope = pool.open_scope().core();
+    let scope = &pool.open_scope().core;
     // A child that waits, as it is in no list.
     scope.add_child();
     scope.body_ended();
