@@ -9,9 +9,9 @@ use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
 
-use super::hint::{Flag, Level};
 use super::pacing::Sites;
 use super::scopes::Looking;
+use super::{Flag, Level};
 use crate::protocol::job::ScopeRoot;
 use crate::protocol::publish::Sight;
 use crate::tuned::{KEPT_SEATS, PUSHES};

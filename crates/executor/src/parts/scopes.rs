@@ -9,7 +9,7 @@ use terrace_sync::{OnceLock, light};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::Since;
 
-use super::hint::Level;
+use super::Level;
 use super::pacing::{Beat, Pacing, ScopeKind};
 use super::processor::{cores, spin};
 use crate::protocol::publish::Sight;

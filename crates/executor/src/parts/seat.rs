@@ -23,7 +23,7 @@ use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
 use terrace_trace::inspect::Since;
 
-use super::hint::Flag;
+use super::Flag;
 use super::pacing::Beat;
 use super::turns::Seen;
 use crate::protocol::publish::Sight;

@@ -11,8 +11,8 @@ use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
-use super::hint::{Flag, Level};
 use super::waiters::Ends;
+use super::{Flag, Level};
 use crate::tuned::FEW_SPARES;
 
 /// Called on a worker thread when it starts or stops.

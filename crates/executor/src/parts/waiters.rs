@@ -12,7 +12,7 @@ use std::time::Instant;
 use terrace_sync::thread::Thread;
 use terrace_sync::{Arc, Mutex, thread};
 
-use super::hint::Level;
+use super::Level;
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
 use crate::tuned::PERIOD;

@@ -17,7 +17,7 @@ use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
 
 /// What one pool, or all pools of the process, look like at one moment. [`Executor::dump`](crate::Executor::dump) and
-/// [`dump_all`](crate::dump_all) take it.
+/// [`dump_all`] take it.
 ///
 /// Its `Display` text names in its first ten lines what most likely keeps the program from going on. Then it lists, for each pool,
 /// the workers and what each does, the queues with their lengths, the open scopes and what each waits for, the threads in the middle

@@ -19,7 +19,6 @@ use terrace_trace::inspect;
 
 use crate::parts::current::{ExecutorId, polls_here};
 use crate::parts::forks::Forks;
-use crate::parts::hint::{Flag, Level};
 use crate::parts::injector::{Injector, Lanes};
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls;
@@ -28,6 +27,7 @@ use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
 use crate::parts::threads::Threads;
 use crate::parts::waiters::{Event, QuietWaiters};
+use crate::parts::{Flag, Level};
 use crate::protocol::end::Holders;
 use crate::protocol::publish::Alarm;
 use crate::tuned::FEW_SPARES;

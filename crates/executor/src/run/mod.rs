@@ -11,3 +11,4 @@ pub(crate) mod threadless;
 pub(crate) mod wait;
 mod watch;
 mod worker;
+pub(crate) mod yields;
