@@ -1,6 +1,6 @@
 //! How an announcer tells waiting threads that there is one more pool to drive.
 
-use terrace_executor::protocol::broadcast::Broadcast;
+use terrace_executor::protocol::publish::Broadcast;
 use terrace_park::{Parker, Unparker};
 use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::atomic::Ordering::Relaxed;

@@ -3,7 +3,7 @@
 use std::ptr::{NonNull, without_provenance_mut};
 use std::time::Duration;
 
-use terrace_executor::protocol::sight::Sight;
+use terrace_executor::protocol::publish::Sight;
 use terrace_loom_tests::assert_each_once;
 use terrace_park::{Idle, Restricted, Woken, Work};
 use terrace_queue::{LifoSlot, OwnedWord};

@@ -6,8 +6,8 @@
 use std::task::{Wake, Waker};
 
 use loom::sync::Notify as LoomNotify;
-use terrace_executor::protocol::cancel::{Mark, Polled, Registered};
 use terrace_executor::protocol::scope::ScopeCore;
+use terrace_executor::protocol::scope::{Mark, Polled, Registered};
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::{Arc, light, model, thread};
 

@@ -8,9 +8,9 @@ use terrace_trace::{Span, inside};
 
 use crate::executor::Executor;
 use crate::parts::current::Current;
+use crate::pool::Shared;
 use crate::pool::frames::run_task;
 use crate::pool::schedule::{Cause, CoreOf, Kind};
-use crate::pool::shared::Shared;
 use crate::spawner::Spawner;
 
 /// Closures that run on threads of the `blocking` crate. They are never pending, so they do not register.

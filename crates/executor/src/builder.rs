@@ -8,7 +8,7 @@ use terrace_sync::Arc;
 use crate::executor::Executor;
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls::{LongPoll, Reports};
-use crate::parts::spin::ask_for_cores;
+use crate::parts::processor::ask_for_cores;
 use crate::parts::threads::{Config, WorkerLoop};
 use crate::run::owner::{HostedWorker, Pool};
 use crate::static_executor::StaticExecutor;
@@ -89,7 +89,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             workers: None,
-            config: Config::new(),
+            config: Config::default(),
             handler: None,
         }
     }

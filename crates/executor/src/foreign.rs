@@ -11,9 +11,9 @@ use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 use terrace_trace::inspect::{self, Recorded};
 
+use crate::pool::Shared;
 use crate::pool::runner::{count_end, count_spawn};
 use crate::pool::schedule::Cause;
-use crate::pool::shared::Shared;
 use crate::pool::spawn::Batch;
 
 /// Queues runnables of [`async_task`] cells on an executor. [`Executor::scheduler`](crate::Executor::scheduler) makes it.

@@ -17,8 +17,8 @@ use terrace_thread::Notify;
 use crate::executor::Executor;
 use crate::guard::OnDrop;
 use crate::parts::forks::JobWord;
+use crate::pool::Shared;
 use crate::pool::fork::{Seat, Worker};
-use crate::pool::shared::Shared;
 use crate::protocol::job::Header;
 use crate::run::fork::{find_inside, has_open, run_inside, take_open};
 

@@ -10,9 +10,9 @@
 #[cfg(all(feature = "blocking", not(terrace_loom)))]
 mod blocking;
 #[cfg(not(terrace_loom))]
-mod builder;
+mod broadcast;
 #[cfg(not(terrace_loom))]
-mod dump;
+mod builder;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
@@ -32,12 +32,12 @@ mod pool;
 #[doc(hidden)]
 pub mod protocol;
 #[cfg(not(terrace_loom))]
+mod raw;
+#[cfg(not(terrace_loom))]
 mod run;
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod scope;
-#[cfg(not(terrace_loom))]
-mod shutdown;
 #[cfg(not(terrace_loom))]
 mod spawner;
 #[cfg(not(terrace_loom))]
@@ -54,26 +54,25 @@ mod work;
 #[cfg(all(feature = "inspect", not(terrace_loom)))]
 pub use crate::parts::long_polls::LongPoll;
 #[cfg(all(feature = "signal", unix, not(terrace_loom)))]
-pub use crate::pool::look::dump_on_signal;
+pub use crate::pool::dump::dump_on_signal;
 #[cfg(not(terrace_loom))]
 pub use crate::{
+    broadcast::Broadcast,
     builder::Builder,
-    dump::Dump,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
-    member::broadcast::Broadcast,
-    member::raw::RawJob,
-    member::spawnable::{Half, Spawnable, SpawnableLocal},
+    member::{Half, Spawnable, SpawnableLocal},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::injector::Lane,
     parts::threads::WorkerLoop,
+    pool::dump::{Dump, dump_all},
     pool::fork::Worker,
-    pool::look::dump_all,
+    raw::RawJob,
     run::block_on::block_on,
     run::owner::HostedWorker,
+    run::shutdown::{Shutdown, StillRunning},
     run::yields::{Yield, yield_local, yield_now},
-    shutdown::{Shutdown, StillRunning},
     spawner::Spawner,
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},

@@ -3,7 +3,7 @@
 use terrace_queue::SlotTable;
 
 use crate::parts::seat::Seat;
-use crate::pool::shared::Shared;
+use crate::pool::Shared;
 
 /// Defines a structure of numbers and other fields, with a method for each number that reads it.
 macro_rules! numbers {

@@ -18,10 +18,10 @@ use terrace_sync::Arc;
 
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::injector::Lane;
+use crate::pool::Shared;
 use crate::pool::frames::with_pool;
 use crate::pool::runner::{is_inside, reference};
 use crate::pool::schedule::{Cause, CoreOf, Usual};
-use crate::pool::shared::Shared;
 use crate::pool::spawn::spawn_on;
 
 /// Spawns tasks onto an executor, from any thread and any task. [`Executor::spawner`](crate::Executor::spawner) and

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use terrace_thread::ThreadSpawner;
 
-use crate::dump::Dump;
+use crate::broadcast::{self, Broadcast};
 use crate::executor::Executor;
-use crate::member::broadcast::{self, Broadcast};
-use crate::member::spawn;
-use crate::member::spawnable::Half;
+use crate::member::Half;
 use crate::metrics::Metrics;
+use crate::pool::dump::Dump;
 use crate::pool::fork::Worker;
-use crate::run::{fork, shutdown, stand_in, start};
-use crate::shutdown::{Shutdown, StillRunning};
+use crate::run::shutdown::{self, Shutdown, StillRunning};
+use crate::run::{fork, life, stand_in};
 
 impl Executor<'static> {
     /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish
@@ -35,7 +34,7 @@ impl Executor<'static> {
     /// ```
     #[doc(alias = "resize")]
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
-        start::set_workers(&self.pool().shared, workers)
+        life::set_workers(&self.pool().shared, workers)
     }
 
     /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
@@ -107,7 +106,7 @@ impl Executor<'_> {
     /// ```
     #[must_use = "a handle spawns nothing by itself"]
     pub fn worker_spawners(&self) -> Vec<ThreadSpawner> {
-        spawn::worker_spawners(self.shared())
+        broadcast::worker_spawners(self.shared())
     }
 
     /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by

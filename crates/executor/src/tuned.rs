@@ -18,7 +18,7 @@ pub(crate) const CALL: Duration = Duration::from_micros(5);
 /// fight over the list; else the fight itself would make children look long enough.
 pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
 
-/// So few tasks in the injector make a small take (`parts/gather.rs`), and so many turns between two naps are a few (`parts/naps.rs`). A
+/// So few tasks in the injector make a small take (`parts/processor.rs`), and so many turns between two naps are a few (`parts/processor.rs`). A
 /// task takes one turn, and so does a driver's look at the future beside it.
 pub(crate) const FEW: usize = 4;
 /// So many small takes without a pause are a stream, at first.
@@ -69,13 +69,13 @@ pub(crate) const BATCH: usize = 32;
 /// does a worker that ran one: awake they may keep another worker off its processor.
 pub(crate) const OUTLASTS_WAKES: Duration = WAKE.saturating_mul(8);
 /// The way of a woken thread back to its processor, with room to spare. A thread that sleeps again and again for a few tasks each looks
-/// around for as long (`parts/naps.rs`).
+/// around for as long (`parts/processor.rs`).
 pub(crate) const NAP: Duration = WAKE.saturating_mul(2);
 /// The longest sleep that counts as such a nap.
 pub(crate) const SHORT_NAP: Duration = NAP.saturating_mul(2);
 /// So much sleep in short naps makes the next look a long one.
 pub(crate) const NAPS: Duration = NAP.saturating_mul(8);
-/// A runner keeps a contended processor for so long (`parts/rotation.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
+/// A runner keeps a contended processor for so long (`parts/processor.rs`). A change of threads costs 1 to 2 µs, so about a fiftieth.
 pub(crate) const KEEPS_PROCESSOR: Duration = WAKE.saturating_mul(4);
 /// So many tasks are worth the wait of a runner that lets a stream gather.
 pub(crate) const MANY_TASKS: usize = 2 * FEW;

@@ -1,7 +1,7 @@
 //! Fork-join: the roots that a joiner looks for.
 
+use terrace_executor::protocol::job::ScopeRoot;
 use terrace_executor::protocol::job::{Forker, Header, JobRef, join};
-use terrace_executor::protocol::scope_root::ScopeRoot;
 use terrace_queue::fork::{Depth, ForkDeque, Gives, Nest, Offer, Owner, Popped, Root};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, light, model, thread};

@@ -9,11 +9,11 @@ use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
 
-use super::hint::{Flag, Level};
 use super::pacing::Sites;
 use super::scopes::Looking;
-use crate::protocol::scope_root::ScopeRoot;
-use crate::protocol::sight::Sight;
+use super::{Flag, Level};
+use crate::protocol::job::ScopeRoot;
+use crate::protocol::publish::Sight;
 use crate::tuned::{KEPT_SEATS, PUSHES};
 
 /// A job, as a word without its type: `protocol::job::JobRef` of the one type that forks.
@@ -67,7 +67,7 @@ pub(crate) struct ForkSeat<P> {
     /// The innermost root that is a child of a `ForkScope`.
     pub(crate) scope_root: ScopeRoot,
     pub(crate) number: usize,
-    /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look.
+    /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look. Only the thread changes it.
     forking: Flag,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
@@ -95,8 +95,6 @@ pub(crate) struct Timed {
 /// What the thread of a seat knows.
 #[derive(Default)]
 pub(crate) struct Mine {
-    /// Whether `forking` is up.
-    pub(crate) forking: Cell<bool>,
     /// Whether a sleep has taken `forking` down that is to go up again.
     paused: Cell<bool>,
     /// The inline half that is being timed.
@@ -205,18 +203,18 @@ impl<P> ForkSeat<P> {
     /// The thread is going to push without telling. True if it has to tell now: then it fences, and looks for a sentinel.
     #[inline]
     pub(crate) fn begins_forking(&self) -> bool {
-        if self.mine.forking.replace(true) {
-            return false;
+        let begins = !self.is_forking();
+        if begins {
+            // Ordering: Relaxed, the fence of the publish that follows orders it.
+            self.forking.set(true);
         }
-        // Ordering: Relaxed, the fence of the publish that follows orders it.
-        self.forking.set(true);
-        true
+        begins
     }
 
     /// The thread runs no code that may push: the worker is about to park, or the thread gives the seat back.
     #[inline]
     pub(crate) fn rest(&self) {
-        if self.mine.forking.replace(false) {
+        if self.is_forking() {
             // Ordering: Relaxed. A reader that sees the old value looks in vain.
             self.forking.set(false);
             // A gift, or a theft, may have emptied the deque without a pop. The owner's next push would then be a hot one, and tell
@@ -228,7 +226,7 @@ impl<P> ForkSeat<P> {
 
     /// The thread is about to sleep in a wait.
     pub(crate) fn pause(&self) {
-        self.mine.paused.set(self.mine.forking.get());
+        self.mine.paused.set(self.is_forking());
         self.rest();
     }
 
@@ -236,12 +234,6 @@ impl<P> ForkSeat<P> {
     /// deque it tells at its next push.
     pub(crate) fn resume(&self) -> bool {
         self.mine.paused.replace(false) && !self.deque.is_empty() && self.begins_forking()
-    }
-
-    /// Whether a job is here of an offer that is at least `least`, as a hint.
-    #[inline]
-    pub(crate) fn has_jobs(&self, least: Offer) -> bool {
-        self.deque.has_jobs(least)
     }
 }
 
@@ -370,13 +362,13 @@ impl<P: Sync> Forks<P> {
 
     /// Whether a job lies in any seat.
     pub(crate) fn any_job(&self) -> bool {
-        self.seats().any(|seat| seat.has_jobs(Offer::Quiet))
+        self.seats().any(|seat| seat.deque.has_jobs(Offer::Quiet))
     }
 
     /// Whether the calling thread has forked a job that is still queued.
     pub(crate) fn has_job_of_this_thread(&self) -> bool {
         self.seats()
-            .any(|seat| seat.is_here() && seat.has_jobs(Offer::Quiet))
+            .any(|seat| seat.is_here() && seat.deque.has_jobs(Offer::Quiet))
     }
 
     /// What a look shows to a thread that takes jobs of an offer that is at least `least`. Valid after a fence.
@@ -388,11 +380,11 @@ impl<P: Sync> Forks<P> {
                 continue;
             }
             // In a sandbox the owner has to give: it tells the sleepers then, as it was asked.
-            if seat.has_jobs(least) && seat.deque.is_takeable() {
+            if seat.deque.has_jobs(least) && seat.deque.is_takeable() {
                 return Sight::Ready;
             }
             let forking = future == Future::Counts && seat.is_forking();
-            if forking || seat.has_jobs(Offer::Quiet) {
+            if forking || seat.deque.has_jobs(Offer::Quiet) {
                 most = Sight::Covered;
             }
         }

@@ -26,7 +26,7 @@ use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 
-use super::gather::Gather;
+use super::processor::Gather;
 use crate::protocol::publish::Permits;
 use crate::tuned::BATCH;
 
@@ -92,6 +92,10 @@ impl LaneQueue {
     /// Takes the first task.
     #[inline]
     pub(crate) fn pop(&self) -> Option<Runnable> {
+        // Mostly it is empty, and this look costs less than a pop.
+        if self.is_empty() {
+            return None;
+        }
         let task = self.0.pop().ok()?;
         terrace_trace::take(1);
         Some(task)
@@ -116,22 +120,6 @@ pub(crate) struct Lanes {
     pub(crate) background: LaneQueue,
     /// Permits to poll background tasks.
     pub(crate) permits: Permits,
-}
-
-impl Lanes {
-    /// Takes a task of the high lane.
-    #[inline]
-    pub(crate) fn take_high(&self) -> Option<Runnable> {
-        if self.high.is_empty() {
-            return None;
-        }
-        self.high.pop()
-    }
-
-    /// A task of any lane, to be dropped.
-    pub(crate) fn drain_one(&self) -> Option<Runnable> {
-        self.high.pop().or_else(|| self.background.pop())
-    }
 }
 
 /// The shared queue of a pool.

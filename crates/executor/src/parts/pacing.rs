@@ -10,15 +10,27 @@
 //! The kind of a scope is the type of its body: scopes of one kind are expected to take about as long as each other. The call-site of a
 //! join is the function that runs its forked half. A site starts long, so coarse joins are parallel at once. While it is tiny, each 16th
 //! of its joins is timed, since a join of two loads takes a nanosecond.
+//!
+//! # The beat
+//!
+//! How often the sentinel looks at the scopes.
+//!
+//! While a scope is open and a core is free, one sentinel looks at its list on a *beat*, to take a child that the scope's own
+//! thread does not come to. A look costs the sentinel's core about 5 us and the scope's thread nothing. The beat begins at
+//! [`BEAT`]. Each look in vain makes it a [`GROWTH`]th longer, up to [`PERIOD`]; a child that was found makes it
+//! short again. So the beat is a fixed part of the time since the last such child. The delay of the next one, up to a beat and
+//! a look, is at most that part of the time that went before it. This is the argument of doubling searches: the sum of all
+//! delays stays below a 64th of the run, plus one shortest beat for each child found.
 
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
 
 use crate::tuned::{
-    self, CALL, OUTLASTS_WAKES, PERIOD, TIMED, TINY_BATCH, TOLD_APART, WAKE, WORTH_TAKING,
+    self, BEAT, CALL, GROWTH, OUTLASTS_WAKES, PERIOD, TIMED, TINY_BATCH, TOLD_APART, WAKE,
+    WORTH_TAKING,
 };
 
 /// The estimate before anything was measured: long, so that the first scopes wake workers.
@@ -137,7 +149,7 @@ impl Stopwatch {
 
 /// The kind of a scope, as one of 64 numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScopeKind(u32);
+pub struct ScopeKind(pub(super) u32);
 
 impl ScopeKind {
     /// The kind of scopes whose body is of type `F`, by whatever lifetimes.
@@ -145,11 +157,6 @@ impl ScopeKind {
     #[must_use = "the call only reads a value"]
     pub fn of<F>() -> Self {
         Self((type_hash::<F>() >> (u64::BITS - TOLD_APART.ilog2())) as u32)
-    }
-
-    #[inline]
-    pub(super) fn number(self) -> u32 {
-        self.0
     }
 }
 
@@ -249,16 +256,73 @@ impl Sites {
         let new = mean(word).map_or(took, |mean| decayed(mean, took, 2, 8));
         entry.store(word >> 32 << 32 | u64::from(new + 1), Ordering::Relaxed);
     }
-
-    /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
-    pub(crate) fn stood_still(&self, site: usize) {
-        self.note(site, PERIOD);
-    }
 }
 
 /// The mean of an entry, in nanoseconds.
 fn mean(word: u64) -> Option<u32> {
     (word as u32).checked_sub(1)
+}
+
+/// No worker has the beat.
+const NONE: usize = 0;
+
+/// The beat of a pool.
+pub(crate) struct Beat {
+    /// In ns.
+    period: AtomicU32,
+    /// [`NONE`], or the number plus one of the sentinel that looks on the beat.
+    holder: AtomicUsize,
+}
+
+impl Default for Beat {
+    fn default() -> Self {
+        Self {
+            period: AtomicU32::new(tuned::nanos(BEAT)),
+            holder: AtomicUsize::new(NONE),
+        }
+    }
+}
+
+impl Beat {
+    /// The time between two looks.
+    pub(crate) fn period(&self) -> Duration {
+        // Ordering: Relaxed, a matter of speed; so are all accesses in this file.
+        Duration::from_nanos(self.period.load(Ordering::Relaxed).into())
+    }
+
+    /// As [`period`](Self::period), doubled so many times, and at most [`PERIOD`].
+    pub(crate) fn period_doubled(&self, times: u32) -> Duration {
+        (self.period() * (1 << times.min(6))).min(PERIOD)
+    }
+
+    /// A look has found nothing.
+    pub(crate) fn look_in_vain(&self) {
+        let period = self.period.load(Ordering::Relaxed);
+        let longer = (period + period / GROWTH).min(tuned::nanos(PERIOD));
+        self.period.store(longer, Ordering::Relaxed);
+    }
+
+    /// A look has found a child.
+    pub(crate) fn found(&self) {
+        self.period.store(tuned::nanos(BEAT), Ordering::Relaxed);
+    }
+
+    /// Whether the sentinel `worker` has the beat, or takes it now: of two sentinels one does.
+    pub(crate) fn claim(&self, worker: usize) -> bool {
+        let own = worker + 1;
+        self.holder.load(Ordering::Relaxed) == own
+            || self
+                .holder
+                .compare_exchange(NONE, own, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// The sentinel `worker` gives the beat up, if it has it.
+    pub(crate) fn leave(&self, worker: usize) {
+        if self.holder.load(Ordering::Relaxed) == worker + 1 {
+            self.holder.store(NONE, Ordering::Relaxed);
+        }
+    }
 }
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
@@ -317,11 +381,7 @@ mod tests {
             of_value(&|| borrows.len()),
             of_value(&|| borrows.is_empty()),
         ];
-        assert!(
-            kinds
-                .iter()
-                .all(|kind| (kind.number() as usize) < TOLD_APART)
-        );
+        assert!(kinds.iter().all(|kind| (kind.0 as usize) < TOLD_APART));
         assert!(kinds.iter().any(|kind| *kind != kinds[0]));
     }
 
@@ -346,9 +406,43 @@ mod tests {
     fn a_tiny_site_whose_job_stood_still_is_long_again() {
         let sites = Sites::new();
         sites.note(16, Duration::ZERO);
-        sites.stood_still(16);
+        sites.note(16, PERIOD);
         assert_eq!(sites.visit(16).length, Length::Long);
         sites.note(16, Duration::MAX);
         assert_eq!(sites.visit(16).length, Length::Long);
+    }
+}
+
+#[cfg(all(test, not(terrace_loom)))]
+mod beat_tests {
+    use super::*;
+
+    /// However long nothing is found, a beat is at most a 64th of that time, or the shortest.
+    #[test]
+    fn the_beat_is_a_part_of_the_time_since_the_last_child() {
+        let beat = Beat::default();
+        let mut since = Duration::ZERO;
+        for _ in 0..1_000 {
+            assert!(beat.period() <= BEAT + since / GROWTH);
+            since += beat.period();
+            beat.look_in_vain();
+        }
+        assert_eq!(beat.period(), PERIOD);
+        beat.look_in_vain();
+        assert_eq!(beat.period(), PERIOD);
+        beat.found();
+        assert_eq!(beat.period(), BEAT);
+        assert_eq!(beat.period_doubled(2), 4 * BEAT);
+        assert_eq!(beat.period_doubled(1_000), PERIOD);
+    }
+
+    #[test]
+    fn one_sentinel_has_the_beat() {
+        let beat = Beat::default();
+        assert!(beat.claim(3) && beat.claim(3) && !beat.claim(0));
+        beat.leave(0);
+        assert!(!beat.claim(0));
+        beat.leave(3);
+        assert!(beat.claim(0));
     }
 }

@@ -9,18 +9,17 @@ use terrace_sync::{OnceLock, light};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::Since;
 
-use super::beat::Beat;
-use super::hint::Level;
-use super::pacing::{Pacing, ScopeKind};
-use super::spin::{cores, spin};
+use super::Level;
+use super::pacing::{Beat, Pacing, ScopeKind};
+use super::processor::{cores, spin};
+use crate::protocol::publish::Sight;
 use crate::protocol::scope::ScopeCore;
-use crate::protocol::sight::Sight;
 use crate::tuned::{BLOCKING_SCOPES, CALL, TOLD_APART};
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
 /// ended keeps the scope open. An open scope borrows its pool, and the pool owns the slot.
 pub(crate) struct Slot<P> {
-    core: ScopeCore<Runnable, ThreadSpawner>,
+    pub(crate) core: ScopeCore<Runnable, ThreadSpawner>,
     /// The pool; set by `open`, the same for the slot's whole life.
     pool: AtomicPtr<P>,
     /// The number of the scope's kind.
@@ -56,18 +55,12 @@ impl<P> Slot<P> {
         waiter: ThreadSpawner,
     ) {
         // Ordering: Relaxed, a hint for pacing.
-        self.kind.store(kind.number(), Ordering::Relaxed);
+        self.kind.store(kind.0, Ordering::Relaxed);
         // Ordering: Relaxed, children learn of it through the push that publishes them.
         self.pool
             .store(std::ptr::from_ref(pool).cast_mut(), Ordering::Relaxed);
         // SAFETY: the caller got the slot of a closed scope from the table, and no other thread opens it.
         unsafe { self.core.open(owner.get(), waiter) };
-    }
-
-    /// The scope's generic part.
-    #[inline]
-    pub(crate) fn core(&self) -> &ScopeCore<Runnable, ThreadSpawner> {
-        &self.core
     }
 
     /// Whether children lie in the list, and the scope's thread takes none and spawns none for [`CALL`]: it runs a long
@@ -151,9 +144,9 @@ impl<P> Scopes<P> {
     /// What the list of `slot` means for a worker.
     #[inline]
     pub(crate) fn sight(&self, slot: &Slot<P>, looking: Looking, crew: Crew<'_>) -> Sight {
-        if slot.core().is_empty() {
+        if slot.core.is_empty() {
             Sight::Nothing
-        } else if slot.core().is_asleep() {
+        } else if slot.core.is_asleep() {
             Sight::Ready
         } else {
             let worth = match looking {
@@ -173,24 +166,24 @@ impl<P> Scopes<P> {
             if self.sight(slot, Looking::Awake, crew) != Sight::Ready {
                 return None;
             }
-            slot.core().steal().map(|child| (child, slot))
+            slot.core.steal().map(|child| (child, slot))
         })
     }
 
     /// A child of any scope, and its slot.
     pub(crate) fn take_any(&self) -> Option<(Runnable, &Slot<P>)> {
         let mut slots = self.table.scan();
-        slots.find_map(|slot| slot.core().steal().map(|child| (child, slot)))
+        slots.find_map(|slot| slot.core.steal().map(|child| (child, slot)))
     }
 
     /// Whether a child lies in the list of any scope.
     pub(crate) fn has_any(&self) -> bool {
-        self.table.scan().any(|slot| !slot.core().is_empty())
+        self.table.scan().any(|slot| !slot.core.is_empty())
     }
 
     /// Whether a thread waits in a scope, or children lie in the list of one.
     pub(crate) fn has_waiter(&self) -> bool {
-        let waits = |slot: &Slot<P>| slot.core().is_asleep() || !slot.core().is_empty();
+        let waits = |slot: &Slot<P>| slot.core.is_asleep() || !slot.core.is_empty();
         self.table.scan().any(waits)
     }
 
@@ -198,7 +191,7 @@ impl<P> Scopes<P> {
     pub(crate) fn progress(&self) -> usize {
         self.table.scan().fold(0, |hash: usize, slot| {
             hash.wrapping_mul(1_000_003)
-                .wrapping_add(slot.core().taken() as usize)
+                .wrapping_add(slot.core.taken() as usize)
         })
     }
 
@@ -269,7 +262,7 @@ impl<P> Scopes<P> {
     /// thread that wakes one of them tells the scope's thread.
     pub(crate) fn any_to_watch(&self, crew: Crew<'_>, own: usize) -> bool {
         let alone = self.busy(crew) <= own;
-        self.table.scan().map(Slot::core).any(|core| {
+        self.table.scan().map(|slot| &slot.core).any(|core| {
             let rests = core.is_asleep() && core.is_empty();
             core.pending() > 0 && !(alone && rests)
         })
@@ -311,9 +304,9 @@ impl<P> Scopes<P> {
         let blocking = self.is_blocking();
         // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its
         // body has ended, and the worker that asks runs one.
-        let in_body = || !slot.core().is_asleep() && self.pacing(slot).body_is_long();
+        let in_body = || !slot.core.is_asleep() && self.pacing(slot).body_is_long();
         let soon = usize::from(!blocking && !in_body());
-        let queued = slot.core().len().saturating_sub(soon);
+        let queued = slot.core.len().saturating_sub(soon);
         if queued == 0 || !(blocking || self.pacing(slot).worth_waking(queued)) {
             return 0;
         }

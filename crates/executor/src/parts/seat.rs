@@ -23,10 +23,10 @@ use terrace_sync::time::CpuClock;
 use terrace_sync::{CachePadded, Mutex};
 use terrace_trace::inspect::Since;
 
-use super::beat::Beat;
-use super::fairness::Seen;
-use super::hint::Flag;
-use crate::protocol::sight::Sight;
+use super::Flag;
+use super::pacing::Beat;
+use super::turns::Seen;
+use crate::protocol::publish::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.
@@ -44,7 +44,7 @@ pub(crate) struct Seat {
     /// Of a driver: whether it is being polled.
     pub(crate) polling: Flag,
     /// The processor time of the worker that holds it.
-    clock: Mutex<Option<CpuClock>>,
+    pub(crate) clock: Mutex<Option<CpuClock>>,
     /// When the worker that holds it fell asleep, in its loop or in a wait.
     pub(crate) asleep: Since,
 }
@@ -64,26 +64,10 @@ impl Seat {
         self.fate.store(STAYS, Ordering::Relaxed);
     }
 
-    /// The calling thread, a worker, holds the seat from now on.
-    pub(crate) fn start_clock(&self) {
-        *self.clock.lock() = CpuClock::of_this_thread();
-    }
-
-    /// The worker gives the seat up: the system may soon reuse its thread's number for another
-    /// thread.
-    pub(crate) fn stop_clock(&self) {
-        *self.clock.lock() = None;
-    }
-
     /// The processor time of the worker that holds it, if the system tells. One lock and one system call.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let clock = *self.clock.lock();
         clock?.read()
-    }
-
-    /// The clock of the worker that holds it, for a report; `None` also where it would have to wait for the lock.
-    pub(crate) fn try_clock(&self) -> Option<CpuClock> {
-        *self.clock.try_lock()?
     }
 
     /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.

@@ -11,8 +11,8 @@ use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
-use super::hint::{Flag, Level};
 use super::waiters::Ends;
+use super::{Flag, Level};
 use crate::tuned::FEW_SPARES;
 
 /// Called on a worker thread when it starts or stops.
@@ -48,9 +48,9 @@ impl Drop for Config {
     }
 }
 
-impl Config {
-    /// No workers.
-    pub(crate) fn new() -> Self {
+/// No workers.
+impl Default for Config {
+    fn default() -> Self {
         Self {
             workers: 0,
             thread_name: Box::new(default_name),
@@ -74,25 +74,13 @@ pub(crate) fn default_name(index: usize) -> String {
 /// also if it is polled again. It stays on the worker's thread.
 /// [`Builder::worker_main`](crate::Builder::worker_main) has an example.
 #[must_use = "a worker runs nothing until its future is polled"]
-pub struct WorkerLoop<'w>(&'w mut dyn PollLoop);
-
-/// What stands behind the future.
-pub(crate) trait PollLoop {
-    /// Runs tasks, then parks the worker.
-    fn poll(&mut self, context: &Context<'_>) -> Poll<()>;
-}
-
-impl<'w> WorkerLoop<'w> {
-    pub(crate) fn new(inner: &'w mut dyn PollLoop) -> Self {
-        Self(inner)
-    }
-}
+pub struct WorkerLoop<'w>(pub(crate) &'w mut dyn FnMut(&Context<'_>) -> Poll<()>);
 
 impl Future for WorkerLoop<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.poll(context)
+        (self.0)(context)
     }
 }
 
@@ -103,6 +91,7 @@ impl fmt::Debug for WorkerLoop<'_> {
 }
 
 /// How a pool makes its threads, and the threads that it has made.
+#[derive(Default)]
 pub(crate) struct Threads {
     pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
@@ -121,7 +110,8 @@ pub(crate) struct Threads {
     pub(crate) ended: Ends,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
     pub(crate) passes: Level,
-    /// Spares that were started, have not reached their loop, and have not waited in their start hook.
+    /// Spares that were started, have not reached their loop, and have not waited in their start hook. Also threads that the watch has asked to
+    /// start one.
     pub(crate) starting: Level,
     /// Spares that have waited in their start hook, and are in it.
     pub(crate) in_hooks: Level,
@@ -202,17 +192,7 @@ impl Threads {
     pub(crate) fn new(config: Config) -> Self {
         Self {
             config,
-            workers: AtomicUsize::new(0),
-            running: AtomicUsize::new(0),
-            coming: Level::default(),
-            list: Mutex::new(Vec::new()),
-            draining: Flag::default(),
-            were_any: Flag::default(),
-            ended: Ends::default(),
-            passes: Level::default(),
-            starting: Level::default(),
-            in_hooks: Level::default(),
-            broadcasts: Mutex::new(()),
+            ..Self::default()
         }
     }
 
@@ -307,11 +287,6 @@ impl Threads {
                 !thread.is_some_and(|thread| thread.is(&joined))
             });
         }
-    }
-
-    /// Every thread that was started, to be joined.
-    pub(crate) fn take(&self) -> Vec<Thread> {
-        std::mem::take(&mut *self.list.lock())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The threads that wait until all tasks of a pool have ended, and the guard around waits that must not unwind.
+//! The threads and futures that wait for something of a pool: its quiet, a thread's end, work.
 
 use std::future::Future;
 #[cfg(terrace_shuttle)]
@@ -12,7 +12,7 @@ use std::time::Instant;
 use terrace_sync::thread::Thread;
 use terrace_sync::{Arc, Mutex, thread};
 
-use super::hint::Level;
+use super::Level;
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
 use crate::tuned::PERIOD;
@@ -91,17 +91,6 @@ impl QuietWaiter<'_> {
 impl Drop for QuietWaiter<'_> {
     fn drop(&mut self) {
         self.waiters.handshake.leave();
-    }
-}
-
-/// A guard around a wait that must not unwind, since the frame below it is in use: ends the process when dropped, and says why. A caller that did not unwind [forgets](std::mem::forget) it.
-pub(crate) struct Bomb(pub(crate) &'static str);
-
-impl Drop for Bomb {
-    #[cold]
-    fn drop(&mut self) {
-        eprintln!("terrace: a panic {}", self.0);
-        std::process::abort();
     }
 }
 

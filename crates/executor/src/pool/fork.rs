@@ -18,8 +18,8 @@ use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
+use super::Shared;
 use super::runner::{self, Runner};
-use super::shared::Shared;
 use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
 use crate::protocol::job::JobRef;
 

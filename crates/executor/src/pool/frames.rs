@@ -27,12 +27,12 @@ use std::ptr;
 use terrace_local::task::{First, Runnable};
 use terrace_sync::Arc;
 
+use super::Shared;
 use super::runner::{self, Runner, with_runner_of};
-use super::shared::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{current, visit, visit_from_outside};
-use crate::parts::eager;
 use crate::parts::injector::Lane;
+use crate::parts::turns;
 
 terrace_sync::thread_local! {
     /// The innermost frame; null where there is none. It is null outside of polls, so a
@@ -173,7 +173,7 @@ pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
             let mut pools = frames().map(Frame::pool);
             f(pools.find(|pool| pool.id == current.executor()))
         }
-        _ => runner::with_pool(f),
+        _ => runner::with_runner(|runner| f(runner.map(|runner| runner.pool))),
     }
 }
 
@@ -238,7 +238,7 @@ impl Runner<'_> {
     pub(crate) fn run_turn(&self, task: Runnable) {
         self.count_poll();
         self.deferred.begin_turn(task.word());
-        eager::begin_turn();
+        turns::begin_turn();
         traced(|| task.run());
     }
 }

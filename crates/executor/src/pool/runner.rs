@@ -4,6 +4,14 @@
 //! There are two thread-locals, since a worker may drive another executor in the middle of a job. `WORKER` is the
 //! worker whose loop runs on the thread; waits use it. `RUNNER` is the innermost worker or driver whose tasks are being
 //! polled; spawns use it. `parts::current` holds what tasks themselves can ask.
+//!
+//! # Kept references
+//!
+//! References to a pool that a worker keeps. They come from tasks that ended on the worker, and go to tasks that it
+//! spawns next.
+//!
+//! A task of a counted executor holds a reference to its pool. All tasks count on one word, which every worker and spawner
+//! writes. A cached reference saves its worker a read-modify-write, and the other workers a cache miss.
 
 use std::cell::Cell;
 use std::ptr;
@@ -14,18 +22,16 @@ use terrace_park::Token;
 use terrace_queue::Owner;
 use terrace_sync::Arc;
 
-use super::shared::Shared;
+use super::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{Current, replace_current};
-use crate::parts::fairness::Fairness;
 use crate::parts::forks::ForkSeat;
-use crate::parts::gather::Gather;
-use crate::parts::ref_cache::RefCache;
-use crate::parts::rotation::Rotation;
+use crate::parts::processor::{Awake, Gather, Rotation};
 use crate::parts::seat::Seat;
-use crate::parts::spin::Awake;
 use crate::parts::threads::Kind;
+use crate::parts::turns::Fairness;
 use crate::protocol::publish::DeferredPublish;
+use crate::tuned::KEPT_REFERENCES;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null on all others. It is null outside of
@@ -330,12 +336,6 @@ pub(crate) fn reference_to(pool: &Shared) -> Arc<Shared> {
     take_reference(pool).unwrap_or_else(|| pool.arc())
 }
 
-/// Calls `f` with the pool whose worker or `run` future polls the caller, if there is one.
-#[inline]
-pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
-    with_runner(|runner| f(runner.map(|runner| runner.pool)))
-}
-
 /// Gives back a task's reference to a pool: into the current worker's cache, if the thread is a
 /// worker of that pool.
 #[inline]
@@ -346,4 +346,62 @@ pub(crate) fn keep_reference(reference: Arc<Shared>) {
         }
         _ => drop(reference),
     });
+}
+
+/// Counted references to one `T`.
+pub(crate) struct RefCache<T> {
+    /// Out of `Arc::into_raw`, `count` times.
+    target: Cell<*const T>,
+    count: Cell<usize>,
+}
+
+// SAFETY: the cache owns `count` references `Arc<T>`, which are `Send` by this bound. Its cells move with it, and no
+// other thread reaches them.
+unsafe impl<T: Send + Sync> Send for RefCache<T> {}
+
+impl<T> RefCache<T> {
+    /// An empty cache.
+    pub(crate) const fn new() -> Self {
+        Self {
+            target: Cell::new(std::ptr::null()),
+            count: Cell::new(0),
+        }
+    }
+
+    /// Takes a reference out.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Arc<T>> {
+        let left = self.count.get().checked_sub(1)?;
+        self.count.set(left);
+        // SAFETY: one of `count` came out of `into_raw`, and is no longer counted here.
+        Some(unsafe { Arc::from_raw(self.target.get()) })
+    }
+
+    /// Keeps `reference`, always one to the same value.
+    #[inline]
+    pub(crate) fn keep(&self, reference: Arc<T>) {
+        let kept = Arc::into_raw(reference);
+        debug_assert!(
+            self.count.get() == 0 || std::ptr::eq(kept, self.target.get()),
+            "another pool's"
+        );
+        self.target.set(kept);
+        self.count.set(self.count.get() + 1);
+        if self.count.get() > KEPT_REFERENCES {
+            self.give_back(KEPT_REFERENCES / 2);
+        }
+    }
+
+    #[cold]
+    fn give_back(&self, count: usize) {
+        std::iter::from_fn(|| self.take())
+            .take(count)
+            .for_each(drop);
+    }
+}
+
+impl<T> Drop for RefCache<T> {
+    fn drop(&mut self) {
+        self.give_back(KEPT_REFERENCES);
+    }
 }

@@ -8,8 +8,8 @@ use std::ptr::{self, NonNull};
 use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_sync::Arc;
 
+use super::Shared;
 use super::runner::{self, Runner, with_runner_of, with_worker_of};
-use super::shared::Shared;
 use crate::parts::injector::Lane;
 use crate::protocol::publish::Publish;
 use crate::tuned::IN_A_ROW;

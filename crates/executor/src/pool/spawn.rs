@@ -15,17 +15,16 @@ use std::future::Future;
 use terrace_local::boxing_large;
 use terrace_local::task::{self, CoreRef, First, Runnable, Schedule, Task};
 use terrace_sync::{Arc, light};
-use terrace_trace::Caller;
-use terrace_trace::inspect;
+use terrace_trace::{Caller, inspect};
 
+use super::Shared;
 use super::frames::{self, poll_new_inside, run_task, traced};
 use super::runner::{self, is_inside};
-use super::schedule::{Cause, CoreOf, OnLane, Owed, Usual, place};
-use super::shared::Shared;
+use super::schedule::{Cause, CoreOf, OnLane, Usual, place};
 use crate::guard::OnDrop;
 use crate::parts::current::{current, replace_lane};
-use crate::parts::eager::Entered;
 use crate::parts::injector::Lane;
+use crate::parts::turns::Entered;
 use crate::tuned::SPAWN_BATCH;
 
 impl Shared {
@@ -249,9 +248,8 @@ impl<'p> Batch<'p> {
     /// Queues a task. The batch publishes it some time, at its drop at the latest.
     pub(crate) fn push(&mut self, task: Runnable) {
         // `publish` does what is owed for the whole batch.
-        match place(self.pool, task, Cause::Spawned) {
-            Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => {}
-            Err(task) => self.pool.injector.push(task),
+        if let Err(task) = place(self.pool, task, Cause::Spawned) {
+            self.pool.injector.push(task);
         }
         self.queued += 1;
         if self.queued >= SPAWN_BATCH {

@@ -1,18 +1,22 @@
-//! What a thread that has made an item visible owes the sleepers, and who pays where it does not publish at once.
+//! What a thread that has made an item visible owes the sleepers, and who pays where it does not publish at once. Also what a thread that
+//! is about to sleep sees of the item.
 //!
 //! | the item is                                  | known by                                              | paid by                                    |
 //! |----------------------------------------------|-------------------------------------------------------|--------------------------------------------|
 //! | a task that has yielded                      | [`DeferredPublish`]                                   | the worker's next turn, mostly by nothing  |
 //! | a background task, and no permit is free     | [`Permits`]                                           | the thread that gives a permit back        |
 //! | published, but each worker is awake          | [`Alarm`]                                             | the watch                                  |
+//! | left to its owner, which is awake            | [`Sight::Covered`]                                    | the sentinel                               |
+//! | news for every thread that waits             | [`Broadcast`]                                         | the announcer, after the news              |
 //!
 //! Not an API; public for its models.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
 
+use terrace_park::Idle;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use terrace_sync::{heavy, light, weakened};
+use terrace_sync::{Mutex, heavy, light, weakened};
 
 /// When the item is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,5 +199,111 @@ impl Alarm {
         }
         // A publisher that has raised it since has told the watch anew.
         !look() || !self.raise()
+    }
+}
+
+/// What a look at a place of work shows, ordered by how much it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sight {
+    /// No task.
+    Nothing,
+    /// A task that its runner or waiter is expected to take. A sentinel has to watch it, and takes
+    /// it if it stands still.
+    Covered,
+    /// A task that the looker may take now.
+    Ready,
+}
+
+impl Sight {
+    /// `Covered` if `full`, else `Nothing`.
+    #[inline]
+    #[must_use = "the call only reads a value"]
+    pub fn covered_if(full: bool) -> Self {
+        if full { Self::Covered } else { Self::Nothing }
+    }
+
+    /// `Ready` if `full`, else `Nothing`.
+    #[inline]
+    #[must_use = "the call only reads a value"]
+    pub fn ready_if(full: bool) -> Self {
+        if full { Self::Ready } else { Self::Nothing }
+    }
+
+    /// Whether it counts as takeable work for the sleeping protocol: covered work does while no sentinel watches. Valid
+    /// after a fence.
+    #[inline]
+    #[must_use = "the call only answers a question"]
+    pub fn is_takeable(self, idle: &Idle) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Covered => !idle.has_sentinel() && !weakened!("executor-covered-never-takeable"),
+            Self::Ready => true,
+        }
+    }
+}
+
+/// News for every thread that waits: the number of the last announcement, which tells readers whether there is any, and how they are woken.
+///
+/// ```text
+/// announce:  the news is written; number up; subscribers, under their lock; notify each
+/// reader:    subscribe, under the same lock; loop { number is another -> read the news; else sleep until notified }
+/// ```
+///
+/// `announce` notifies a reader that subscribed before it took the lock; a reader that subscribes later sees the number. A reader that
+/// never sleeps need not subscribe.
+pub struct Broadcast<T> {
+    number: AtomicUsize,
+    subscribers: Mutex<Vec<T>>,
+}
+
+impl<T> Broadcast<T> {
+    terrace_sync::const_fn! {
+        /// No announcement yet, and no subscriber.
+        #[must_use = "a count does nothing until it is shared"]
+        pub const fn new() -> Self {
+            Self { number: AtomicUsize::new(0), subscribers: Mutex::new(Vec::new()) }
+        }
+    }
+
+    /// The number of the last announcement. A reader that sees it sees what was written before it.
+    #[inline]
+    pub fn number(&self) -> usize {
+        // Ordering: Acquire, pairs with the Release in `announce`.
+        self.number.load(if weakened!("executor-broadcast-number") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        })
+    }
+
+    /// Adds a subscriber, and forgets those that `is_gone`. One lock.
+    pub fn subscribe(&self, subscriber: T, is_gone: impl Fn(&T) -> bool) {
+        let mut subscribers = self.subscribers.lock();
+        subscribers.retain(|subscriber| !is_gone(subscriber));
+        subscribers.push(subscriber);
+    }
+
+    /// Raises the number, and calls `notify` for every subscriber that `reach` finds. The calls run outside of the
+    /// lock.
+    pub fn announce<N>(&self, reach: impl Fn(&T) -> Option<N>, notify: impl Fn(N)) {
+        if !weakened!("executor-broadcast-late") {
+            self.raise();
+        }
+        let reached: Vec<N> = self.subscribers.lock().iter().filter_map(reach).collect();
+        reached.into_iter().for_each(notify);
+        if weakened!("executor-broadcast-late") {
+            self.raise();
+        }
+    }
+
+    fn raise(&self) {
+        // Ordering: Release, pairs with the Acquire in `number`.
+        self.number.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl<T> Default for Broadcast<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -26,7 +26,7 @@ use terrace_thread::internal::has_tasks;
 
 use super::threadless::{self, Drives};
 use super::wait::{WaitFor, wait};
-use crate::parts::eager;
+use crate::parts::turns;
 use crate::pool::frames::{self, run_task};
 use crate::pool::runner::{self, Runner};
 use crate::tuned::{AWAITED_RUNS, NESTED_HELP};
@@ -125,7 +125,9 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
                 (None, _) | (_, 0) => false,
                 (Some(task), _) => {
                     self.runs_left -= 1;
-                    run_awaited(task)
+                    runner::with_runner(|runner| {
+                        runner.is_some_and(|runner| runner.run_awaited(task))
+                    })
                 }
             };
         }
@@ -149,11 +151,6 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
     }
 
     fn end_sleep(&mut self) {}
-}
-
-/// Runs the task `awaited`, which the thread waits for, if the thread is a runner and has it at hand. False if not.
-fn run_awaited(awaited: TaskId) -> bool {
-    runner::with_runner(|runner| runner.is_some_and(|runner| runner.run_awaited(awaited)))
 }
 
 impl Runner<'_> {
@@ -185,7 +182,7 @@ impl Runner<'_> {
         let depth = self.nested_help.get();
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
-        eager::begin_turn();
+        turns::begin_turn();
         // A panic of a task does not come here.
         self.pool.waits_beneath.rise();
         self.enter(|| run_task(task));

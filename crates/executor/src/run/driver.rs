@@ -12,7 +12,7 @@
 //!    [`OWN_POLLS`] times: a future that queues a task in each of its polls lets the thread sleep, too.
 //! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
 //!    wake another driver in that time. A driver that naps again and again for a task or two searches for longer
-//!    ([`naps`](crate::parts::spin)). Then it announces its sleep, looks once more, and returns.
+//!    ([`naps`](crate::parts::processor)). Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
 //! So each driver wakes the next one, and publishers need not wake all of them.
@@ -30,19 +30,17 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
 use crate::guard::OnDrop;
-use crate::parts::eager;
 use crate::parts::injector::Refilled;
-use crate::parts::naps::Naps;
+use crate::parts::processor::{Naps, has_room_for, spin};
 use crate::parts::scopes::Looking;
-use crate::parts::spin::{has_room_for, spin};
-use crate::pool::frames;
+use crate::parts::turns;
+use crate::pool::Shared;
+use crate::pool::frames::{self, Borrows};
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
 use crate::tuned::{CALL, NAP, OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
-use crate::work::order::{self, Order, bystander_sight};
 use crate::work::source::Look;
+use crate::work::{self, Order, bystander_has_work, bystander_sight};
 
 /// Runs tasks of the pool until `future` is done.
 pub(crate) async fn run<T>(pool: &Shared, future: impl Future<Output = T>) -> T {
@@ -65,7 +63,7 @@ pub(crate) async fn tick(pool: &Shared) {
             let owes = sleeper.wake();
             // While the thread runs other tasks, its own background tasks stand still: see `drive`.
             let lent = frames::lend();
-            let taken = order::bystander_take(pool);
+            let taken = work::bystander_take(pool);
             if owes {
                 wake_for_rest(pool);
             }
@@ -73,8 +71,8 @@ pub(crate) async fn tick(pool: &Shared) {
                 // A tick that runs a task no longer counts as a sleeper, however long the task
                 // takes.
                 sleeper.place = None;
-                eager::begin_turn();
-                taken.found.run_borrowed(pool);
+                turns::begin_turn();
+                taken.found.run_without_seat(pool, Borrows::Executor);
                 return Poll::Ready(());
             }
             drop(lent);
@@ -89,7 +87,7 @@ pub(crate) async fn tick(pool: &Shared) {
 /// Polls one queued task, if there is one.
 #[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
-    eager::begin_turn();
+    turns::begin_turn();
     // The usual case, for less: in a pool that only ever had ticks, the injector's oldest task is the first of the order.
     if let Some(outside) = frames::Outside::of_polls() {
         if let Some(task) = pool.injector.take_unrivalled() {
@@ -106,9 +104,9 @@ pub(crate) fn try_tick(pool: &Shared) -> bool {
 fn try_tick_in_order(pool: &Shared) -> bool {
     // While the thread runs other tasks, its own background tasks stand still: see `drive`.
     let _lent = frames::lend();
-    match order::bystander_take(pool) {
+    match work::bystander_take(pool) {
         Some(taken) => {
-            taken.found.run_borrowed(pool);
+            taken.found.run_without_seat(pool, Borrows::Executor);
             true
         }
         None => {
@@ -167,7 +165,7 @@ fn drive<T>(
             found.run(pool);
         }
     }
-    eager::begin_turn();
+    turns::begin_turn();
     if let Poll::Ready(value) = future.as_mut().poll(context) {
         return Poll::Ready(value);
     }
@@ -196,7 +194,7 @@ fn drive<T>(
             own_polls -= 1;
             // Mostly one of the tasks has woken it: a sleep would be for nothing.
             drop(lent);
-            eager::begin_turn();
+            turns::begin_turn();
             if let Poll::Ready(value) = future.as_mut().poll(context) {
                 return Poll::Ready(value);
             }
@@ -250,7 +248,7 @@ fn next<'p>(
 /// that are left, even if it found none: a thief may have been in the way.
 fn find<'p>(runner: &Runner<'p>, owes: bool) -> Option<Found<'p>> {
     let pool = runner.pool;
-    let taken = order::Driver::take(&Look::turn(runner));
+    let taken = work::Driver::take(&Look::turn(runner));
     if taken
         .as_ref()
         .is_some_and(|taken| taken.refilled == Refilled::Yes)
@@ -272,15 +270,10 @@ impl Drop for DriverSeat<'_> {
     }
 }
 
-/// The most urgent work that a driver or bystander may take.
-fn sight(pool: &Shared) -> Sight {
-    bystander_sight(pool, Looking::Awake)
-}
-
 /// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several
 /// publishes may have notified this driver alone. It leaves a task in a slot to the sentinel, if there is one.
 fn wake_for_rest(pool: &Shared) {
-    if sight(pool).is_takeable(&pool.idle) {
+    if bystander_sight(pool, Looking::Awake).is_takeable(&pool.idle) {
         pool.publish();
     }
 }
@@ -315,7 +308,7 @@ impl<'p> Sleeper<'p> {
         let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
         place.sleep(context.waker());
         // Covered work keeps it awake, too: no sentinel watches for drivers.
-        if sight(self.pool) == Sight::Nothing {
+        if !bystander_has_work(self.pool) {
             self.naps.begin();
             return true;
         }
@@ -332,7 +325,7 @@ impl<'p> Sleeper<'p> {
         let look = |patience| {
             // A thread that this driver's last task has woken may wait for this very processor.
             yield_now();
-            spin(patience, || sight(pool) != Sight::Nothing)
+            spin(patience, || bystander_has_work(pool))
         };
         let place = self.place.get_or_insert_with(|| pool.idle.driver());
         // Where drivers and workers fill the processors, none looks for long.

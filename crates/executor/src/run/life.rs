@@ -1,26 +1,27 @@
-//! The life of a worker's thread, from its place in the pool to its end. `DESIGN.md` has the table. Also a loop that a function of the
-//! program polls.
+//! The OS threads of a pool, its workers and spares: how the pool starts them and asks them to end, and the life of one, from its place in
+//! the pool to its end. `DESIGN.md` has the table of that life.
+//!
+//! A pool starts a spare when every worker waits and work is left that no worker may adopt. The spare ends when it
+//! finds no more work and has no pinned tasks. There may be as many spares as the system has threads for.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
-use terrace_park::Woken;
-use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
+use terrace_sync::thread::Builder;
+use terrace_sync::time::CpuClock;
+use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
-use super::worker::{Progress, Stop, goes_to_sleep, watch};
-use crate::guard::OnDrop;
-use crate::parts::scopes::Looking;
-use crate::parts::spin::Awake;
-use crate::parts::threads::{Hook, Kind, Main, PollLoop, Signs, Thread, WorkerLoop};
+use super::threadless;
+use super::worker::run_polled;
+use crate::parts::processor::Awake;
+use crate::parts::threads::{Hook, Kind, Signs, Thread, default_name};
+use crate::pool::Shared;
 use crate::pool::fork::leave_fork_seat;
+use crate::pool::frames::{self, Borrows, Permit};
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
-use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
-use crate::work::order::{Scan, bystander_sight};
+use crate::work::{Scan, bystander_has_work};
 
 /// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
 /// sleep in the loop's park ends by an unpark (`wait::wait_in_park`).
@@ -128,8 +129,7 @@ impl Place {
         let moved = self.work();
         pool.seats.workers.release(self.index);
         // Waiting threads may have to run the tasks that are left.
-        let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
-        if moved > 0 || (pool.workers() == 0 && left()) {
+        if moved > 0 || (pool.workers() == 0 && bystander_has_work(pool)) {
             pool.publish_tasks(moved.max(1));
         }
         pool.leave_holders();
@@ -150,12 +150,13 @@ impl Place {
         // SAFETY: the taker of this place has acquired the seat for it, and this is the only runner of it: a place runs once. `live`
         // gives the seat back after this function.
         let runner = unsafe { Runner::worker(pool, index, self.kind) };
-        runner.seat.start_clock();
+        *runner.seat.clock.lock() = CpuClock::of_this_thread();
         runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
         leave_fork_seat(&runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
         internal::unbind_worker();
-        runner.seat.stop_clock();
+        // The system may soon reuse the number of this thread for another one.
+        *runner.seat.clock.lock() = None;
         runner.leave_place()
     }
 }
@@ -184,147 +185,210 @@ fn run_hook(pool: &Shared, hook: Option<&Hook>) {
     }
 }
 
-/// How long the worker is a sentinel at a time: two thorough looks.
-const WATCH: Duration = PERIOD.saturating_mul(2);
-
-/// A worker whose loop is a future, on which a function of the program blocks.
-///
-/// | the function                       | the worker                                                              |
-/// |------------------------------------|-------------------------------------------------------------------------|
-/// | polls the future                   | runs up to [`GLOBAL_INTERVAL`] pieces of work, or parks by `Idle::park_in_poll` |
-/// | waits beside it, between two polls | is not parked during the wait (`wait::sleep_on_worker`)                 |
-/// | pushes beside it, in its reactor   | pushes into its own ring, and wakes itself                              |
-/// | returns after the end              | ends                                                                    |
-/// | returns or panics before           | goes on as a worker without such a function                             |
-///
-/// Such a worker uses no LIFO slot, as no sentinel watches while all are in their reactors. A sentinel hears nothing of its reactor. So
-/// the worker is one only where a scope is open or a thread forks, or lately was, and for [`WATCH`] at a time; then it looks at its
-/// reactor. Other workers also watch while threads are busy with tasks. Everything else is as with other workers: tokens, seats, waits,
-/// spares.
-///
-/// A worker's loop as a future.
-struct Polled<'w, 'p> {
-    runner: &'w Runner<'p>,
-    progress: Progress,
-    ended: bool,
+/// Starts or ends workers until there are `wanted`. A worker that ends finishes its poll; this does not wait for it.
+/// With no workers, threads that wait drive the pool. The user's function that names the pool's threads may call this.
+/// Such a call starts no threads: the call that it is nested in does.
+pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
+    let before = change_workers(pool, None, |_| {
+        if wanted > 0 {
+            if pool.workers() == 0 {
+                pool.reset_alarm();
+            }
+            // A drain whose time was over may have asked before.
+            pool.threads.draining.set(false);
+        } else if pool.workers() == 0 && !pool.holders.is_closing() {
+            // It may never have had any.
+            threadless::register(pool);
+        }
+        Some(wanted)
+    });
+    if before == 0 && wanted > 0 {
+        // A `shutdown` may wait for threads that stay now.
+        pool.threads.ended.notify(usize::MAX);
+    }
+    let result = if frames::is_naming(&**pool) {
+        Ok(())
+    } else {
+        start_missing(pool, before)
+    };
+    // There may be more permits now. And a task that was queued while there were no workers has not called the watch.
+    let revived = || before == 0 && wanted > 0 && Scan::for_workers(pool).finds_something();
+    if pool.has_background() || revived() {
+        pool.publish();
+    }
+    result
 }
 
-/// Calls the program's function with the worker's loop. Returns when the worker ends.
-fn run_polled(runner: &Runner<'_>, main: &Main) {
-    runner.polled.set(true);
-    let mut polled = Polled {
-        runner,
-        progress: Progress::default(),
-        ended: false,
+/// Asks workers to end or to stay, so that as many are left as `wanted` returns under the list's lock; `None` changes nothing. Starts
+/// none. If the last worker goes, threads that wait drive the pool. `before` is the number that the pool was to have, or `None` for
+/// the present one. Returns it.
+pub(super) fn change_workers(
+    pool: &Arc<Shared>,
+    before: Option<usize>,
+    wanted: impl FnOnce(&mut Vec<Thread>) -> Option<usize>,
+) -> usize {
+    let mut list = pool.threads.list.lock();
+    let before = before.unwrap_or_else(|| pool.workers());
+    let Some(wanted) = wanted(&mut list) else {
+        return before;
     };
-    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop::new(&mut polled))));
-    if runner.parked.get() {
-        polled.progress.token = Some(runner.end_park());
+    let asked = resize(pool, &list, wanted);
+    let registers = before > 0 && wanted == 0 && !pool.holders.is_closing();
+    if registers && !weakened!("executor-hosted-unregistered") {
+        threadless::register(pool);
     }
-    runner.end_loop(&mut polled.progress);
-    let ended = polled.ended;
-    runner.polled.set(false);
-    let complaint = match called {
-        Err(payload) => Some(payload),
-        Ok(()) if ended => None,
-        Ok(()) => catch_unwind(|| {
-            panic!(
-                "the function of `Builder::worker_main` has returned before its worker ends; the worker goes on \
-                 outside of the reactor. The function has to block on the future that it gets"
-            )
+    drop(list);
+    wake(pool, &asked);
+    if wanted == 0 {
+        threadless::announce();
+        pool.quiet.notify();
+    }
+    before
+}
+
+/// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none. Returns the
+/// seats of those that were asked to end: the caller [wakes](wake) them without the list's lock, as this may call users' wakers.
+#[must_use = "a worker that sleeps does not learn that it has to end"]
+pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize> {
+    let mut asked = Vec::new();
+    pool.threads.set_workers(wanted);
+    for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
+        if staying(pool, list) > wanted && pool.worker_seat(thread.seat).ask_to_end() {
+            asked.push(thread.seat);
+        }
+    }
+    if wanted == 0 {
+        // A spare ends by itself when it finds no work, but a pinned task, or one that wakes itself
+        // without end, would keep it.
+        for spare in list.iter().filter(|thread| thread.is_spare()) {
+            if pool.worker_seat(spare.seat).ask_to_end() {
+                asked.push(spare.seat);
+            }
+        }
+    }
+    for thread in list.iter().filter(|thread| thread.is_worker()) {
+        // A worker that ends already cannot be kept.
+        if staying(pool, list) < wanted {
+            pool.worker_seat(thread.seat).ask_to_stay();
+        }
+    }
+    asked
+}
+
+/// Wakes the workers that were asked to end.
+pub(super) fn wake(pool: &Shared, asked: &[usize]) {
+    for seat in asked {
+        pool.idle.wake_worker(*seat);
+    }
+}
+
+/// Workers that were not asked to end.
+pub(super) fn staying(pool: &Shared, list: &[Thread]) -> usize {
+    let staying = |thread: &&Thread| thread.is_worker() && !pool.is_asked_to_end(thread.seat);
+    list.iter().filter(staying).count()
+}
+
+/// Starts workers while there are too few. If the system starts no more, the pool keeps as many as it has. `before` is
+/// the number that it was to have before.
+fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
+    let missing =
+        |list: &[Thread]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
+    loop {
+        let list = pool.threads.list.lock();
+        if staying(pool, &list) > 0 {
+            // Not before there is a worker: the function that names threads may wait for the pool.
+            threadless::unregister(pool);
+        }
+        if !missing(&list) {
+            return Ok(());
+        }
+        drop(list);
+        if let Err(error) = start_thread(pool, Kind::Worker, missing) {
+            // A pool that had no workers before stays as it was, registered or not.
+            change_workers(pool, Some(before), |list| {
+                missing(list).then(|| staying(pool, list))
+            });
+            return Err(error);
+        }
+    }
+}
+
+/// Starts a spare worker; false if it cannot start a thread, and after the end of the last thread of the pool: a shutdown
+/// may have returned by then.
+pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
+    // The function that names threads may wait, as all users' code may: the start of a spare would call it again. A
+    // pool that is being dropped starts no more threads, but the jobs that its workers are in still end. The closer
+    // raises the flag before it takes the lock to collect the threads that it joins.
+    let wanted = |_: &[Thread]| !pool.holders.is_closing();
+    pool.threads.config.spares
+        && !frames::is_naming(&**pool)
+        && start_thread(pool, Kind::Spare, wanted).is_ok_and(|started| {
+            // The function that names threads may have asked for more workers. If the system starts none, the pool keeps those it has.
+            let _started = start_missing(pool, pool.workers());
+            started
         })
-        .err(),
+}
+
+/// Starts a thread, if it is still `wanted` when its name is known; true if it was.
+fn start_thread(
+    pool: &Arc<Shared>,
+    kind: Kind,
+    wanted: impl Fn(&[Thread]) -> bool,
+) -> io::Result<bool> {
+    let config = &pool.threads.config;
+    pool.injector.note_rival();
+    let index = pool.seats.workers.acquire();
+    let mut builder = Builder::new().name(thread_name(pool, index));
+    if let Some(size) = config.stack_size {
+        builder = builder.stack_size(size);
+    }
+    let mut list = pool.threads.list.lock();
+    // Dropping the handle of a thread that has finished forgets it.
+    list.retain(|thread| !thread.is_finished());
+    let is_wanted = wanted(&list);
+    let place = is_wanted.then(|| Place::take(pool, &mut list, index, kind));
+    let Some(place) = place.flatten() else {
+        drop(list);
+        pool.seats.workers.release(index);
+        return Ok(false);
     };
-    if let Some(payload) = complaint {
-        runner.pool.report(payload);
-    }
-    if !ended {
-        runner.run();
+    // Before the thread starts, which counts it down.
+    pool.threads.coming.rise();
+    let own = place.clone();
+    let begun = move || {
+        own.pool.threads.has_come();
+        own.live();
+        own.pool.threads.let_others_begin();
+    };
+    match builder.spawn(begun) {
+        Ok(handle) => {
+            if let Some(entry) = place.entry(&mut list) {
+                entry.thread = Some(handle.thread());
+                entry.handle = Some(handle);
+            }
+            Ok(true)
+        }
+        Err(error) => {
+            place.unlist(&mut list);
+            // The calls below may call users' wakers, so they hold no lock.
+            drop(list);
+            pool.threads.has_come();
+            place.abandon();
+            Err(error)
+        }
     }
 }
 
-impl PollLoop for Polled<'_, '_> {
-    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.ended {
-            return Poll::Ready(());
-        }
-        let waker = context.waker().clone();
-        let runner = self.runner;
-        let polled = runner.enter(|| {
-            runner.in_loop.set(true);
-            runner.arrives();
-            let _in_loop = OnDrop(|| runner.in_loop.set(false));
-            self.poll_loop(waker)
-        });
-        self.ended = polled.is_ready();
-        polled
-    }
-}
-
-impl Polled<'_, '_> {
-    fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
-        let runner = self.runner;
-        if runner.parked.get() {
-            let woken = runner.pool.idle.poll_park(runner.index, waker.clone());
-            let Some(token) = woken else {
-                return Poll::Pending;
-            };
-            runner.unparks();
-            self.progress.token = Some(token);
-        }
-        let mut turns = GLOBAL_INTERVAL as usize;
-        loop {
-            match runner.work(&mut self.progress, &mut turns) {
-                Stop::Turns => {
-                    runner.flush();
-                    runner.stop_search(&mut self.progress.token);
-                    waker.wake();
-                    return Poll::Pending;
-                }
-                Stop::Idle if runner.stays() => ready!(self.rest(&waker)),
-                Stop::Idle | Stop::Ended => {
-                    runner.end_loop(&mut self.progress);
-                    return Poll::Ready(());
-                }
-            }
-        }
-    }
-
-    /// Parks the worker. It watches for a while if there is something to watch. Pending if it is parked, or lets its reactor have a
-    /// turn; ready if it goes on in this poll.
-    fn rest(&mut self, waker: &Waker) -> Poll<()> {
-        let runner = self.runner;
-        let (pool, index) = (runner.pool, runner.index);
-        let asleep = goes_to_sleep(runner);
-        let scan = Scan::of_worker(runner, Looking::Parking);
-        let token = self.progress.token.take();
-        let token = match watch(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
-            Ok(woken) => {
-                drop(asleep);
-                let timed_out = matches!(woken, Woken::TimedOut(_));
-                runner.wakes(woken, &mut self.progress);
-                if !timed_out {
-                    return Poll::Ready(());
-                }
-                // It looks at its reactor first.
-                self.progress.sentinel.keen = false;
-                runner.stop_search(&mut self.progress.token);
-                waker.wake_by_ref();
-                return Poll::Pending;
-            }
-            Err(token) => token,
-        };
-        match pool.idle.park_in_poll(index, token, &scan, waker.clone()) {
-            None => {
-                runner.parks(asleep);
-                Poll::Pending
-            }
-            token => {
-                drop(asleep);
-                terrace_trace::unpark();
-                self.progress.token = token;
-                Poll::Ready(())
-            }
+/// The name of the thread with this index. It calls the user's code without a lock.
+fn thread_name(pool: &Shared, index: usize) -> String {
+    let asked = || (pool.threads.config.thread_name)(index);
+    let named = || catch_unwind(AssertUnwindSafe(asked));
+    match frames::enter(pool, Borrows::Naming, Permit::None, named) {
+        // The standard library refuses a name with a NUL.
+        Ok(name) => name.replace('\0', "\u{fffd}"),
+        Err(payload) => {
+            pool.report(payload);
+            default_name(index)
         }
     }
 }

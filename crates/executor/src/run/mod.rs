@@ -3,11 +3,10 @@
 pub(crate) mod block_on;
 pub(crate) mod driver;
 pub(crate) mod fork;
-mod life;
+pub(crate) mod life;
 pub(crate) mod owner;
 pub(crate) mod shutdown;
 pub(crate) mod stand_in;
-pub(crate) mod start;
 pub(crate) mod threadless;
 pub(crate) mod wait;
 mod watch;

@@ -15,13 +15,11 @@ use std::{fmt, io};
 use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread};
 
-use super::life::Place;
+use super::life::{self, Place, change_workers, staying};
 use super::shutdown::wait_beside_tasks;
-use super::start::{change_workers, staying};
-use super::{stand_in, start, threadless, watch};
+use super::{stand_in, threadless, watch};
 use crate::parts::threads::{Config, Kind, Threads};
-use crate::pool::shared::Shared;
-use crate::pool::{frames, look, schedule};
+use crate::pool::{Shared, dump, frames, schedule};
 
 /// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
@@ -32,13 +30,13 @@ impl Pool {
     /// A pool without threads so far, with room for `config.workers`.
     fn new(config: Config, handler: Option<PanicHandler>) -> Self {
         let shared = Shared::new(Threads::new(config), handler, watch::call);
-        look::add(&shared);
+        dump::add(&shared);
         Self { shared }
     }
 
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
-        Self::new(Config::new(), None)
+        Self::new(Config::default(), None)
     }
 
     /// Starts `config.workers` threads; if that is 0, threads that wait drive the pool.
@@ -50,7 +48,7 @@ impl Pool {
             threadless::announce();
         }
         // A failure drops `pool`, which ends the threads that were started.
-        start::set_workers(&pool.shared, workers)?;
+        life::set_workers(&pool.shared, workers)?;
         Ok(pool)
     }
 
@@ -97,7 +95,7 @@ impl Pool {
             threadless::announce();
         }
         // Threads start under the same lock; from now on none starts.
-        let threads = shared.threads.take();
+        let threads = std::mem::take(&mut *shared.threads.list.lock());
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
             // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {

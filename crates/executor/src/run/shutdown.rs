@@ -9,23 +9,191 @@
 //!
 //! A pool that loses its last worker notifies the waiters, which then drive it.
 
+use std::error::Error;
 use std::future::Future;
-use std::ptr;
 use std::time::{Duration, Instant};
+use std::{fmt, ptr};
 
 use terrace_sync::{Arc, thread};
+use terrace_trace::report::count;
 
 use super::block_on::block_on;
-use super::start::{resize, wake};
+use super::life::{resize, wake};
 use super::{driver, stand_in, threadless};
-use crate::parts::scopes::Looking;
 use crate::parts::threads::Thread;
 use crate::parts::waiters::block;
-use crate::pool::shared::Shared;
-use crate::pool::{frames, runner, schedule};
-use crate::protocol::sight::Sight;
-use crate::shutdown::{Shutdown, StillRunning};
-use crate::work::order::bystander_sight;
+use crate::pool::dump::Dump;
+use crate::pool::{Shared, frames, runner, schedule};
+use crate::work::bystander_has_work;
+
+/// What becomes of an executor's tasks when its threads are ended.
+///
+/// | kind                              | a queued task | a task that waits to be woken                  | the limit is over before |
+/// |-----------------------------------|---------------|------------------------------------------------|-------------------------------------|
+/// | [`FinishAll`](Self::FinishAll)    | runs          | is waited for, and runs to its end             | no thread has been asked to end     |
+/// | [`RunQueued`](Self::RunQueued)    | runs          | stays; it runs when the executor is driven     | all threads have been asked to end  |
+/// | [`DropQueued`](Self::DropQueued)  | is dropped    | stays, likewise                                | all threads have been asked to end  |
+///
+/// Only the drop of the executor drops the tasks that wait.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, Shutdown};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let waits = executor.spawn(std::future::pending::<()>());
+/// executor.shutdown(Shutdown::RunQueued, None)?;
+/// assert!(!executor.is_empty(), "it keeps the task that waits");
+/// # drop(waits);
+/// # Ok::<(), terrace_executor::StillRunning>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shutdown {
+    /// Waits until every task has ended, those that wait for a timer or for IO included; then ends the threads. Tasks may spawn
+    /// others until the last one has ended. An executor without workers is driven by the caller.
+    FinishAll,
+    /// Workers run until nothing is queued. Tasks that wait for something stay as they are. Once woken, they run when
+    /// the executor has workers again, or is driven.
+    RunQueued,
+    /// The threads end first; then the executor drops every queued task.
+    DropQueued,
+}
+
+/// Other names of two kinds, for programs that took the crate from git.
+#[expect(non_upper_case_globals, reason = "they stand where variants stood")]
+impl Shutdown {
+    /// [`RunQueued`](Self::RunQueued).
+    #[deprecated = "it waits for queued tasks only: use `RunQueued`, or `FinishAll` to wait for every task"]
+    pub const Drain: Self = Self::RunQueued;
+    /// [`DropQueued`](Self::DropQueued).
+    #[deprecated = "it drops queued tasks only: use `DropQueued`"]
+    pub const Cancel: Self = Self::DropQueued;
+}
+
+/// Tasks or threads had not ended when the time was up.
+///
+/// Its `Display` text also names what most likely was in the way, and its `Debug` text, which `unwrap` shows, is followed by the whole
+/// [`dump`](Self::dump).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use terrace_executor::{Builder, Shutdown};
+///
+/// let executor = Builder::new().workers(1).build();
+/// executor.spawn(std::future::pending::<()>()).detach();
+/// let late = executor.shutdown(Shutdown::FinishAll, Some(Duration::ZERO)).unwrap_err();
+/// assert_eq!((late.tasks(), late.threads()), (1, 0));
+/// assert!(late.to_string().starts_with("1 task of the executor has not ended in time"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct StillRunning {
+    threads: usize,
+    tasks: usize,
+    dump: Box<Dump>,
+}
+
+impl StillRunning {
+    /// What the executor looked like when the time was up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// let late = executor.shutdown(Shutdown::FinishAll, Some(Duration::ZERO)).unwrap_err();
+    /// assert!(late.dump().to_string().contains("1 of 1 task not ended"));
+    /// ```
+    #[must_use = "the call only reads a value"]
+    pub fn dump(&self) -> &Dump {
+        &self.dump
+    }
+
+    /// How many threads were asked to end, and have not. They will. Zero if none was asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let ((begins, begun), (go_on, blocks)) = (channel(), channel::<()>());
+    /// let executor = Builder::new().workers(1).build();
+    /// let blocking = async move {
+    ///     begins.send(()).unwrap();
+    ///     blocks.recv()
+    /// };
+    /// executor.spawn(blocking).detach();
+    /// begun.recv().unwrap();
+    /// let late = executor.shutdown(Shutdown::RunQueued, Some(Duration::ZERO)).unwrap_err();
+    /// assert_eq!(late.threads(), 1);
+    /// drop(go_on);
+    /// ```
+    #[must_use = "the call only reads a value"]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// How many tasks have not ended: they run, are queued, or wait to be woken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// executor.spawn(async {}).detach();
+    /// let late = executor.wait_idle(Some(Duration::ZERO)).unwrap_err();
+    /// assert!(late.tasks() >= 1, "one of the tasks never ends");
+    /// ```
+    #[must_use = "the call only reads a count"]
+    pub fn tasks(&self) -> usize {
+        self.tasks
+    }
+}
+
+impl fmt::Display for StillRunning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threads, tasks, .. } = self;
+        let have = |count: usize| if count == 1 { "has" } else { "have" };
+        let (of_tasks, of_threads) = (count(*tasks, "task"), count(*threads, "thread"));
+        match threads {
+            0 => write!(
+                f,
+                "{of_tasks} of the executor {} not ended in time",
+                have(*tasks)
+            )?,
+            _ => write!(
+                f,
+                "{of_threads} of the executor {} not ended in time, with {of_tasks} left; a task may be blocking a thread",
+                have(*threads)
+            )?,
+        }
+        match self.dump.suspects().first() {
+            Some(suspect) => write!(f, ": {suspect}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for StillRunning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StillRunning")
+            .field("threads", &self.threads)
+            .field("tasks", &self.tasks)
+            .finish_non_exhaustive()?;
+        write!(f, "\n{}", self.dump)
+    }
+}
+
+impl Error for StillRunning {}
 
 /// The point in time at which `limit` is over; none if it never is.
 pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
@@ -79,12 +247,16 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
             && if pool.workers() > 0 {
                 wait_for(listener, next, || false)
             } else {
-                let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
-                wait_for(driver::run(pool, listener), next, left)
+                wait_for(driver::run(pool, listener), next, || {
+                    bystander_has_work(pool)
+                })
             };
         if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
-            let tasks = pool.seats.active();
-            return Err(StillRunning::new(0, tasks, pool.dump()));
+            return Err(StillRunning {
+                threads: 0,
+                tasks: pool.seats.active(),
+                dump: Box::new(pool.dump()),
+            });
         }
     }
 }
@@ -119,12 +291,15 @@ pub(crate) fn shutdown(
             let own = usize::from(runner::is_worker_of(&raw const **pool));
             let ending = ending(pool, &pool.threads.list.lock()).count();
             let threads = ending.saturating_sub(own);
-            let dump = pool.dump();
+            let dump = Box::new(pool.dump());
             if how != Shutdown::DropQueued {
                 leave_to_waiters(pool);
             }
-            let tasks = pool.seats.active();
-            return Err(StillRunning::new(threads, tasks, dump));
+            return Err(StillRunning {
+                threads,
+                tasks: pool.seats.active(),
+                dump,
+            });
         }
     }
     pool.threads.draining.set(false);

@@ -14,15 +14,14 @@ use std::task::Waker;
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
 
-use super::start;
+use super::life;
 use crate::parts::forks::By;
 use crate::parts::scopes::Looking;
-use crate::pool::runner;
-use crate::pool::shared::Shared;
+use crate::pool::{Shared, runner};
 use crate::tuned::NESTED_HELP;
 use crate::work::found::Taken;
-use crate::work::order::{self, Order, Scan};
 use crate::work::source::Look;
+use crate::work::{self, Order, Scan};
 
 /// A waiter of a pool. It helps while all live workers of the pool wait, and there is work that no worker may adopt.
 pub(super) struct LastResort<'w> {
@@ -53,7 +52,7 @@ impl<'w> LastResort<'w> {
     /// help: it is too deep, or the only job that it saw is one that it has forked itself.
     fn helps(&self, run: impl FnOnce(Taken<'w>)) -> bool {
         let pool = self.pool;
-        let start_spare = || start::start_spare(&pool.arc());
+        let start_spare = || life::start_spare(&pool.arc());
         if !self.in_hook && start_spare() {
             return true;
         }
@@ -65,9 +64,9 @@ impl<'w> LastResort<'w> {
             u32::MAX / 2
         };
         let taken = if depth < limit {
-            order::last_resort_take(pool)
+            work::last_resort_take(pool)
         } else if depth < 2 * limit {
-            order::HeldBySeats::take(&Look::bystander(pool, Looking::Awake))
+            work::HeldBySeats::take(&Look::bystander(pool, Looking::Awake))
         } else {
             None
         };

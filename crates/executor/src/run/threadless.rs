@@ -12,14 +12,11 @@ use terrace_sync::{Arc, Mutex, heavy, weakened};
 use terrace_thread::Notify;
 use terrace_thread::internal::thread_waker;
 
-use crate::parts::scopes::Looking;
 use crate::parts::waiters::Listener;
-use crate::pool::shared::Shared;
-use crate::pool::{frames, runner};
-use crate::protocol::broadcast::Broadcast;
-use crate::protocol::sight::Sight;
+use crate::pool::{Shared, frames, runner};
+use crate::protocol::publish::Broadcast;
 use crate::tuned::SCOPES_INTERVAL;
-use crate::work::order;
+use crate::work::{bystander_has_work, bystander_take};
 
 terrace_sync::global! {
     /// The number of living pools without workers. Readers look at it first, so that programs
@@ -171,7 +168,7 @@ impl<'a> ThreadlessPools<'a> {
     /// Runs one job of theirs; false if there is none.
     pub(crate) fn run_one(&self) -> bool {
         self.pools().any(|pool| {
-            let taken = order::bystander_take(pool);
+            let taken = bystander_take(pool);
             taken.map(|taken| taken.found.run_as_guest(pool)).is_some()
         })
     }
@@ -206,17 +203,11 @@ impl<'a> ThreadlessPools<'a> {
     /// one.
     #[cold]
     pub(crate) fn pass_on(&self) {
-        for pool in self.pools().filter(|pool| has_work(pool)) {
+        for pool in self.pools().filter(|pool| bystander_has_work(pool)) {
             pool.notify_waiters(1);
         }
     }
 }
-
-/// Whether the pool has something that the current thread would run.
-fn has_work(pool: &Shared) -> bool {
-    order::bystander_sight(pool, Looking::Awake) != Sight::Nothing
-}
-
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct Listening<'a> {
     pools: &'a ThreadlessPools<'a>,
@@ -242,7 +233,7 @@ impl<'a> Listening<'a> {
         let told = |(_, listener): &(_, Listener<'_>)| listener.is_told();
         (self.listeners.iter().any(told) && !weakened!("executor-told-sleeps"))
             || self.pools.is_stale()
-            || self.pools.pools().any(|pool| has_work(pool))
+            || self.pools.pools().any(|pool| bystander_has_work(pool))
     }
 
     /// Ends the sleep. How many pools notified the thread in it: it [serves](ThreadlessPools::serve) them.

@@ -20,12 +20,12 @@ use terrace_trace::inspect::{self, Began};
 
 use super::stand_in::{self, LastResort, Place};
 use super::threadless::{self, Drives, Listening, ThreadlessPools};
-use crate::parts::spin::{Awake, spin};
+use crate::parts::processor::{Awake, spin};
 use crate::pool::fork::{pause_forking, resume_forking};
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
 use crate::tuned::CALL;
-use crate::work::order::Scan;
+use crate::work::Scan;
 
 /// What a thread waits for, and which work of its own it may run until then.
 pub(crate) trait WaitFor {

@@ -23,19 +23,18 @@
 
 use std::time::Duration;
 
-use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Thread};
 use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use super::start;
+use super::life;
 use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use crate::pool::Shared;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
-use crate::work::order::{Scan, bystander_sight};
+use crate::work::{Scan, bystander_sight};
 
 /// Looks in a row that find nothing takeable before the watch leaves.
 const CALM: u32 = 4;
@@ -110,8 +109,6 @@ struct Entry {
     at: Instant,
     /// Between the last two looks.
     looked: Duration,
-    /// Whether a thread is on its way that starts a spare.
-    asked: Arc<AtomicBool>,
     /// Looks in a row that found nothing takeable.
     calm: u32,
     /// What the last look saw where something was takeable and no worker looked for it.
@@ -133,7 +130,6 @@ impl Entry {
             period: PERIOD,
             at: Instant::now(),
             looked: PERIOD,
-            asked: Arc::new(AtomicBool::new(false)),
             calm: 0,
             last: None,
         }
@@ -193,8 +189,7 @@ impl Entry {
         let still = now.progress == last.progress && (has_tasks() || same_job());
         let used = now.processor.saturating_sub(last.processor);
         // A spare that is on its way may take the task.
-        // Ordering: Relaxed, a hint.
-        let coming = self.asked.load(Ordering::Relaxed) || pool.threads.is_starting_spare();
+        let coming = pool.threads.is_starting_spare();
         let rests = used < self.looked / BUSY_PART;
         self.last = Some(now);
         // A thread that would run the job was not told of it.
@@ -205,25 +200,24 @@ impl Entry {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;
             self.period = PERIOD;
-            self.start_spare(pool);
+            start_spare(pool);
         }
     }
+}
 
-    /// Lets another thread start a spare: the user's code names threads and may wait, and the watch has other pools to
-    /// look at.
-    fn start_spare(&self, pool: &Arc<Shared>) {
-        // Ordering: Relaxed, as in `judge`.
-        self.asked.store(true, Ordering::Relaxed);
-        let (pool, asked) = (Arc::clone(pool), Arc::clone(&self.asked));
-        // Also where the system starts no thread.
-        let asked = OnDrop(move || asked.store(false, Ordering::Relaxed));
-        let starter = thread::Builder::new().name("terrace-spare".into());
-        let started = starter.spawn(move || {
-            let _asked = asked;
-            start::start_spare(&pool);
-        });
-        drop(started);
-    }
+/// Lets another thread start a spare: the user's code names threads and may wait, and the watch has other pools to look at. Until it has, the
+/// pool counts as one that starts a spare.
+fn start_spare(pool: &Arc<Shared>) {
+    pool.threads.starting.rise();
+    let (pool, counted) = (Arc::clone(pool), Arc::clone(pool));
+    // Also where the system starts no thread.
+    let counted = OnDrop(move || counted.threads.starting.fall());
+    let starter = thread::Builder::new().name("terrace-spare".into());
+    let started = starter.spawn(move || {
+        let _counted = counted;
+        life::start_spare(&pool);
+    });
+    drop(started);
 }
 
 /// Whether something is queued that a worker could take, or a thread may fork at any moment without a publish.

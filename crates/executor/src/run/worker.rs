@@ -1,4 +1,4 @@
-//! The loop of one worker thread.
+//! The loop of one worker thread, which its thread runs, or a function of the program polls ([`run_polled`]).
 //!
 //! | state     | holds a token | next                                                        |
 //! |-----------|---------------|-------------------------------------------------------------|
@@ -9,6 +9,8 @@
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use terrace_local::cells::give_back;
@@ -20,26 +22,26 @@ use terrace_sync::thread::yield_now;
 use terrace_thread::internal::has_tasks;
 use terrace_trace::inspect::Began;
 
+use crate::guard::OnDrop;
 use crate::parts::forks::Future;
 use crate::parts::injector::Refilled;
-use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
+use crate::parts::processor::{Awake, Naps, has_room_for, spin};
 use crate::parts::scopes::{Looking, Slot};
-use crate::parts::spin::{Awake, has_room_for, spin};
-use crate::parts::threads::Kind;
+use crate::parts::threads::{Kind, Main, WorkerLoop};
+use crate::pool::Shared;
 use crate::pool::fork::stop_forking;
 use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
-use crate::tuned::{CALL, GLOBAL_INTERVAL, WAKE};
+use crate::protocol::publish::Sight;
+use crate::tuned::{CALL, GLOBAL_INTERVAL, PERIOD, WAKE};
 use crate::work::found::{Found, Taken};
-use crate::work::order::{self, Order, Scan};
 use crate::work::sentinel::Sentinel;
 use crate::work::source::Look;
+use crate::work::{self, Order, Scan};
 
 /// Why the loop stops.
-pub(super) enum Stop {
+enum Stop {
     /// The worker, which holds a token or has seen that others search, found nothing.
     Idle,
     /// It has had its turns.
@@ -50,9 +52,9 @@ pub(super) enum Stop {
 
 /// How far a worker is in its loop.
 #[derive(Default)]
-pub(super) struct Progress {
-    pub(super) token: Option<Token>,
-    pub(super) sentinel: Sentinel,
+struct Progress {
+    token: Option<Token>,
+    sentinel: Sentinel,
     /// Pinned tasks in a row. They come first, yet a pinned task that wakes itself again and again starves no other task.
     in_a_row: u32,
     /// It has watched as a sentinel until its time was over, and has run nothing since.
@@ -68,7 +70,7 @@ pub(super) struct Progress {
 impl<'p> Runner<'p> {
     /// Whether it sleeps where it finds no work. A spare does so only for the tasks that are pinned to it, and only in a pool that is to
     /// have workers: its end drops them.
-    pub(super) fn stays(&self) -> bool {
+    fn stays(&self) -> bool {
         match self.kind {
             Kind::Worker => true,
             Kind::Spare => self.pool.workers() > 0 && has_tasks(),
@@ -108,23 +110,6 @@ impl<'p> Runner<'p> {
     pub(super) fn run(&self) {
         self.in_loop.set(true);
         self.arrives();
-        self.run_loop();
-        self.in_loop.set(false);
-    }
-
-    /// Takes the next piece of work, in the order of its kind of worker.
-    fn find(&self) -> Option<Taken<'p>> {
-        let look = Look::turn(self);
-        if self.kind == Kind::Spare {
-            order::Spare::take(&look)
-        } else if self.seat.is_asked_to_end() {
-            order::Ending::take(&look)
-        } else {
-            order::Worker::take(&look)
-        }
-    }
-
-    fn run_loop(&self) {
         let mut progress = Progress::default();
         let mut turns = usize::MAX;
         loop {
@@ -141,10 +126,23 @@ impl<'p> Runner<'p> {
             }
         }
         self.end_loop(&mut progress);
+        self.in_loop.set(false);
+    }
+
+    /// Takes the next piece of work, in the order of its kind of worker.
+    fn find(&self) -> Option<Taken<'p>> {
+        let look = Look::turn(self);
+        if self.kind == Kind::Spare {
+            work::Spare::take(&look)
+        } else if self.seat.is_asked_to_end() {
+            work::Ending::take(&look)
+        } else {
+            work::Worker::take(&look)
+        }
     }
 
     /// After a sleep: runs what a sentinel has seen stand still.
-    pub(super) fn wakes(&self, woken: Woken, progress: &mut Progress) {
+    fn wakes(&self, woken: Woken, progress: &mut Progress) {
         progress.watched = matches!(woken, Woken::TimedOut(_));
         let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken;
         progress.token = Some(token);
@@ -156,7 +154,7 @@ impl<'p> Runner<'p> {
     }
 
     /// The worker leaves its loop.
-    pub(super) fn end_loop(&self, progress: &mut Progress) {
+    fn end_loop(&self, progress: &mut Progress) {
         self.flush();
         self.empty_slot();
         self.stop_search(&mut progress.token);
@@ -164,7 +162,7 @@ impl<'p> Runner<'p> {
 
     /// Runs what there is, for so many turns at most.
     #[inline]
-    pub(super) fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
+    fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
         let pool = self.pool;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
@@ -266,7 +264,7 @@ impl<'p> Runner<'p> {
         }
         let look = Look::from_seat(self, Looking::Awake);
         // A covered task lies in the slot of another worker, which runs it before it ends.
-        self.seat.lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
+        self.seat.lifo.is_empty() && work::Ending::sight(&look) < Sight::Ready
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.
@@ -274,8 +272,8 @@ impl<'p> Runner<'p> {
         let scan = Scan::of_worker(self, Looking::Awake);
         let look = Look::from_seat(self, Looking::Awake);
         let finds = || match self.kind {
-            Kind::Worker => order::Worker::sight(&look),
-            Kind::Spare => order::Spare::sight(&look),
+            Kind::Worker => work::Worker::sight(&look),
+            Kind::Spare => work::Spare::sight(&look),
         };
         spin(patience, || {
             terrace_park::Work::has_private_work(&scan, self.index) || finds() == Sight::Ready
@@ -296,10 +294,10 @@ impl<'p> Runner<'p> {
     /// Runs children of one scope, as long as its list offers any, or its thread is stuck.
     fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
         let pool = self.pool;
-        let core = slot.core();
+        let core = &slot.core;
         let look = Look::from_seat(self, Looking::Awake);
         let wanted =
-            || order::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();
+            || work::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();
         let mut watch = Stopwatch::start();
         let seen = core.progress();
         let mut next = Some(first);
@@ -342,7 +340,7 @@ fn sleep(runner: &Runner<'_>, token: Option<Token>, sentinel: &mut Sentinel) -> 
 /// Each place that a look before a sleep may show as covered is something to watch. No search takes from there, so a worker that neither
 /// slept nor watched would spin. Most workers watch active threads, too, as those may open scopes. A worker with a reactor does not, as it
 /// hears nothing of its reactor while it watches. While no worker watches, publishers wake one for each scope.
-pub(super) fn watch(
+fn watch(
     runner: &Runner<'_>,
     token: Option<Token>,
     sentinel: &mut Sentinel,
@@ -376,7 +374,7 @@ pub(super) fn watch(
 }
 
 /// The worker is about to sleep. It counts as asleep while the result lives.
-pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Awake {
+fn goes_to_sleep(runner: &Runner<'_>) -> Awake {
     stop_forking(runner);
     terrace_trace::park();
     runner.seat.counts.parks.add(1);
@@ -385,4 +383,149 @@ pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Awake {
     runner.rotation.sleeps();
     runner.seat.asleep.set(Began::here(thread_id));
     Awake::pause()
+}
+
+/// How long the worker is a sentinel at a time: two thorough looks.
+const WATCH: Duration = PERIOD.saturating_mul(2);
+
+/// A worker whose loop is a future, on which a function of the program blocks.
+///
+/// | the function                       | the worker                                                              |
+/// |------------------------------------|-------------------------------------------------------------------------|
+/// | polls the future                   | runs up to [`GLOBAL_INTERVAL`] pieces of work, or parks by `Idle::park_in_poll` |
+/// | waits beside it, between two polls | is not parked during the wait (`wait::sleep_on_worker`)                 |
+/// | pushes beside it, in its reactor   | pushes into its own ring, and wakes itself                              |
+/// | returns after the end              | ends                                                                    |
+/// | returns or panics before           | goes on as a worker without such a function                             |
+///
+/// Such a worker uses no LIFO slot, as no sentinel watches while all are in their reactors. A sentinel hears nothing of its reactor. So
+/// the worker is one only where a scope is open or a thread forks, or lately was, and for [`WATCH`] at a time; then it looks at its
+/// reactor. Other workers also watch while threads are busy with tasks. Everything else is as with other workers: tokens, seats, waits,
+/// spares.
+///
+/// A worker's loop as a future.
+struct Polled<'w, 'p> {
+    runner: &'w Runner<'p>,
+    progress: Progress,
+    ended: bool,
+}
+
+/// Calls the program's function with the worker's loop. Returns when the worker ends.
+pub(super) fn run_polled(runner: &Runner<'_>, main: &Main) {
+    runner.polled.set(true);
+    let mut polled = Polled {
+        runner,
+        progress: Progress::default(),
+        ended: false,
+    };
+    let mut poll = |context: &Context<'_>| polled.poll(context);
+    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop(&mut poll))));
+    if runner.parked.get() {
+        polled.progress.token = Some(runner.end_park());
+    }
+    runner.end_loop(&mut polled.progress);
+    let ended = polled.ended;
+    runner.polled.set(false);
+    let complaint = match called {
+        Err(payload) => Some(payload),
+        Ok(()) if ended => None,
+        Ok(()) => catch_unwind(|| {
+            panic!(
+                "the function of `Builder::worker_main` has returned before its worker ends; the worker goes on \
+                 outside of the reactor. The function has to block on the future that it gets"
+            )
+        })
+        .err(),
+    };
+    if let Some(payload) = complaint {
+        runner.pool.report(payload);
+    }
+    if !ended {
+        runner.run();
+    }
+}
+
+impl Polled<'_, '_> {
+    /// Runs tasks, then parks the worker.
+    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.ended {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        let runner = self.runner;
+        let polled = runner.enter(|| {
+            runner.in_loop.set(true);
+            runner.arrives();
+            let _in_loop = OnDrop(|| runner.in_loop.set(false));
+            self.poll_loop(waker)
+        });
+        self.ended = polled.is_ready();
+        polled
+    }
+
+    fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
+        let runner = self.runner;
+        if runner.parked.get() {
+            let woken = runner.pool.idle.poll_park(runner.index, waker.clone());
+            let Some(token) = woken else {
+                return Poll::Pending;
+            };
+            runner.unparks();
+            self.progress.token = Some(token);
+        }
+        let mut turns = GLOBAL_INTERVAL as usize;
+        loop {
+            match runner.work(&mut self.progress, &mut turns) {
+                Stop::Turns => {
+                    runner.flush();
+                    runner.stop_search(&mut self.progress.token);
+                    waker.wake();
+                    return Poll::Pending;
+                }
+                Stop::Idle if runner.stays() => ready!(self.rest(&waker)),
+                Stop::Idle | Stop::Ended => {
+                    runner.end_loop(&mut self.progress);
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+
+    /// Parks the worker. It watches for a while if there is something to watch. Pending if it is parked, or lets its reactor have a
+    /// turn; ready if it goes on in this poll.
+    fn rest(&mut self, waker: &Waker) -> Poll<()> {
+        let runner = self.runner;
+        let (pool, index) = (runner.pool, runner.index);
+        let asleep = goes_to_sleep(runner);
+        let scan = Scan::of_worker(runner, Looking::Parking);
+        let token = self.progress.token.take();
+        let token = match watch(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
+            Ok(woken) => {
+                drop(asleep);
+                let timed_out = matches!(woken, Woken::TimedOut(_));
+                runner.wakes(woken, &mut self.progress);
+                if !timed_out {
+                    return Poll::Ready(());
+                }
+                // It looks at its reactor first.
+                self.progress.sentinel.keen = false;
+                runner.stop_search(&mut self.progress.token);
+                waker.wake_by_ref();
+                return Poll::Pending;
+            }
+            Err(token) => token,
+        };
+        match pool.idle.park_in_poll(index, token, &scan, waker.clone()) {
+            None => {
+                runner.parks(asleep);
+                Poll::Pending
+            }
+            token => {
+                drop(asleep);
+                terrace_trace::unpark();
+                self.progress.token = token;
+                Poll::Ready(())
+            }
+        }
+    }
 }

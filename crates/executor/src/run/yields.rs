@@ -1,10 +1,11 @@
 //! A thread in the middle of its work lets one other piece of work run: on top of its stack.
 
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
+use crate::pool::frames::Borrows;
 use crate::pool::runner::with_worker_of;
-use crate::pool::shared::Shared;
-use crate::work::order::{self, Order};
 use crate::work::source::Look;
+use crate::work::{self, Order};
 
 /// What a [yield](Worker::yield_now) did.
 /// [`Worker::yield_now`] has an example.
@@ -44,11 +45,11 @@ impl Worker {
     /// ```
     pub fn yield_now(&self) -> Yield {
         self.run_one(|pool| {
-            let taken = order::last_resort_take(pool)?;
+            let taken = work::last_resort_take(pool)?;
             with_worker_of(pool, |worker| match worker {
                 Some(worker) => worker.enter(|| taken.found.run(pool)),
                 // The thread is in a call of `with_worker`, which borrows the executor.
-                None => taken.found.run_borrowed(pool),
+                None => taken.found.run_without_seat(pool, Borrows::Executor),
             });
             Some(())
         })
@@ -75,7 +76,7 @@ impl Worker {
             with_worker_of(pool, |worker| {
                 let worker = worker?;
                 worker.flush();
-                let taken = order::OwnQueues::take(&Look::turn(worker))?;
+                let taken = work::OwnQueues::take(&Look::turn(worker))?;
                 worker.enter(|| taken.found.run(pool));
                 Some(())
             })

@@ -20,9 +20,9 @@ use terrace_local::{Payload, drop_payload};
 use terrace_trace::Mark as Traced;
 
 use crate::parts::scopes::Slot;
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
-use crate::pool::shared::Shared;
-use crate::protocol::cancel::{Cancel, Mark, Polled, Registered};
+use crate::protocol::scope::{Cancel, Mark, Polled, Registered};
 use crate::run::fork;
 
 /// A child that has been counted in, and is counted out when dropped.
@@ -43,7 +43,7 @@ impl Counted {
     unsafe fn new(slot: &Slot<Shared>) -> Self {
         Self {
             slot: NonNull::from(slot),
-            number: slot.core().add_child(),
+            number: slot.core.add_child(),
         }
     }
 
@@ -53,13 +53,13 @@ impl Counted {
     }
 
     fn cancel(&self) -> &Cancel {
-        self.slot().core().cancel()
+        self.slot().core.cancel()
     }
 
     /// Keeps its panic for the scope to rethrow, and cancels its siblings. What it borrows is no longer used.
     #[cold]
     fn panicked(&self, payload: Payload) {
-        if let Some(other) = self.slot().core().store_panic(self.number, payload) {
+        if let Some(other) = self.slot().core.store_panic(self.number, payload) {
             // The scope rethrows the panic of one child; the panic hook has reported the others.
             drop_payload(other);
         }

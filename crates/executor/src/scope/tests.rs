@@ -120,7 +120,7 @@ fn no_child_that_has_ended_stays_registered() {
         let panic = scope.wait(&[]);
         assert_eq!(panic.is_none(), case == "ends", "{case}");
         let slots = &executor.shared().scopes.table;
-        let left: usize = slots.all().map(|slot| slot.core().cancel().waiting()).sum();
+        let left: usize = slots.all().map(|slot| slot.core.cancel().waiting()).sum();
         assert_eq!(left, 0, "{case}");
     }
 }

@@ -24,8 +24,7 @@ use terrace_thread::ThreadSpawner;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scopes::Slot;
 use crate::pool::frames::run_task;
-use crate::pool::runner;
-use crate::pool::shared::Shared;
+use crate::pool::{Shared, runner};
 use crate::protocol::scope::ScopeCore;
 use crate::run::wait::WaitFor;
 use crate::thread_executor::ThreadQueue;
@@ -63,7 +62,7 @@ impl<'a> ScopeWait<'a> {
 impl ScopeWait<'_> {
     fn run_child(&mut self) -> bool {
         // SAFETY: this thread opened the scope.
-        let Some(child) = (unsafe { self.slot.core().pop_owner(self.turn) }) else {
+        let Some(child) = (unsafe { self.slot.core.pop_owner(self.turn) }) else {
             return false;
         };
         run_task(child);
@@ -95,7 +94,7 @@ impl WaitFor for ScopeWait<'_> {
     const NAME: &'static str = "a scope";
 
     fn is_done(&self) -> bool {
-        self.slot.core().has_ended()
+        self.slot.core.has_ended()
     }
 
     /// The executors and the children take turns, so that a task which keeps waking itself starves none of them.
@@ -106,20 +105,20 @@ impl WaitFor for ScopeWait<'_> {
     }
 
     fn has_work(&self) -> bool {
-        self.slot.core().waiter_has_work() || self.has_tasks()
+        self.slot.core.waiter_has_work() || self.has_tasks()
     }
 
     fn announce_sleep(&mut self) {
         if !self.on_worker {
             self.pool.scopes.drivers.fall();
         }
-        self.slot.core().announce_sleep();
+        self.slot.core.announce_sleep();
     }
 
     /// The wait has found no child to run. So those that do not wait themselves are in the middle of a poll, or are about to be: the
     /// last of them ends within a child's time.
     fn patience(&self) -> Duration {
-        let core = self.slot.core();
+        let core = &self.slot.core;
         let pacing = self.pool.scopes.pacing(self.slot);
         if pacing.outlasts_wakes() {
             Duration::ZERO
@@ -131,7 +130,7 @@ impl WaitFor for ScopeWait<'_> {
     }
 
     fn end_sleep(&mut self) {
-        self.slot.core().end_sleep();
+        self.slot.core.end_sleep();
         if !self.on_worker {
             self.pool.scopes.drivers.rise();
         }
@@ -155,7 +154,7 @@ enum Wakes {
 /// is done, as the scope's own thread and a worker of the pool do.
 fn after_push(slot: &Slot<Shared>, pool: &Shared, looks: bool) -> Wakes {
     ScopeCore::<Runnable, ThreadSpawner>::after_push();
-    let asleep = slot.core().is_asleep();
+    let asleep = slot.core.is_asleep();
     let driven = looks || !asleep;
     if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, pool.crew()) {
         Wakes::None
@@ -175,7 +174,7 @@ unsafe fn push_own(slot: &Slot<Shared>, child: Runnable) {
     // SAFETY: an open scope borrows its pool.
     let pool = unsafe { &*slot.pool() };
     // SAFETY: this is the owner's thread.
-    unsafe { slot.core().push_owner(child) };
+    unsafe { slot.core.push_owner(child) };
     if after_push(slot, pool, true) != Wakes::None {
         pool.publish();
     }
@@ -187,7 +186,7 @@ unsafe fn push_own(slot: &Slot<Shared>, child: Runnable) {
 /// The caller is the scope's body or a living child, so the scope is open during the call.
 #[inline]
 pub(super) unsafe fn push_spawned(slot: &Slot<Shared>, child: Runnable) {
-    let core = slot.core();
+    let core = &slot.core;
     if core.is_owner(terrace_thread::id().get()) {
         // SAFETY: the caller keeps the scope open.
         return unsafe { push_own(slot, child) };
@@ -213,7 +212,7 @@ impl Schedule for Slot<Shared> {
     unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
         // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
         let slot = unsafe { this.as_ref() };
-        let core = slot.core();
+        let core = &slot.core;
         if core.is_owner(terrace_thread::id().get()) {
             // SAFETY: this is the waiter's thread, inside of its scope.
             return unsafe { push_own(slot, child) };

@@ -5,14 +5,13 @@ use terrace_queue::Owner;
 
 use crate::guard::OnDrop;
 use crate::parts::current::{replace_lane, visit};
-use crate::parts::eager;
-use crate::parts::injector::Lane;
-use crate::parts::injector::Refilled;
+use crate::parts::injector::{Lane, Refilled};
 use crate::parts::scopes::Slot;
+use crate::parts::turns;
+use crate::pool::Shared;
 use crate::pool::fork::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
 
 /// A piece of work.
 pub(crate) enum Found<'p> {
@@ -67,7 +66,7 @@ impl Taken<'_> {
 impl Found<'_> {
     /// Runs it; the thread is in the context of a worker or driver of `pool`.
     pub(crate) fn run(self, pool: &Shared) {
-        eager::begin_turn();
+        turns::begin_turn();
         match &self {
             Found::Task(_) | Found::Child(..) | Found::Fork(_) => self.poll(pool),
             Found::Lane(_, lane) => {
@@ -91,12 +90,6 @@ impl Found<'_> {
         }
     }
 
-    /// Runs it on a thread that borrows the executor of `pool`.
-    #[inline(always)]
-    pub(crate) fn run_borrowed(self, pool: &Shared) {
-        self.run_without_seat(pool, Borrows::Executor);
-    }
-
     /// Runs it on a waiting thread that holds only a reference to the pool.
     pub(crate) fn run_as_guest(self, pool: &Shared) {
         pool.holders.enter();
@@ -108,8 +101,9 @@ impl Found<'_> {
         self.run_without_seat(pool, Borrows::Pool);
     }
 
+    /// Runs it on a thread without a seat, which borrows the executor of `pool` or only holds a reference to the pool.
     #[inline(always)]
-    fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
+    pub(crate) fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
         let lane = match self {
             Found::Lane(_, lane) => lane,
             Found::Task(_) | Found::Child(..) | Found::Fork(_) => Lane::Normal,

@@ -15,18 +15,18 @@
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
 //!
-//! [`Beat`]: crate::parts::beat::Beat
+//! [`Beat`]: crate::parts::pacing::Beat
 
 use std::time::Duration;
 
 use terrace_sync::time::CpuClock;
 
 use super::found::Found;
-use super::steal;
-use crate::parts::fairness::Seen;
-use crate::parts::spin::spin;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
+use super::source;
+use crate::parts::processor::spin;
+use crate::parts::turns::Seen;
+use crate::pool::Shared;
+use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
@@ -186,10 +186,10 @@ impl Sentinel {
     fn look_thoroughly(&mut self, pool: &Shared) {
         let scopes = pool.scopes.table.scan().enumerate();
         let children = scopes
-            .filter(|(_, slot)| !slot.core().is_empty())
+            .filter(|(_, slot)| !slot.core.is_empty())
             .map(|(scope, slot)| Seen::Child {
                 scope,
-                taken: slot.core().taken(),
+                taken: slot.core.taken(),
             });
         let jobs = pool.forks.jobs();
         let forks = jobs.map(|(seat, look)| Seen::Fork { seat, look });
@@ -232,7 +232,7 @@ impl Sentinel {
                 Some(Found::Task(task))
             }
             Seen::Fork { seat, look } => {
-                let job = steal::take_still(pool, seat, look)?;
+                let job = source::take_still(pool, seat, look)?;
                 // Of a thread that is no worker, the process alone tells whether it computes.
                 let foreign = pool.forks.any_foreign();
                 if self.rests(
@@ -276,7 +276,7 @@ fn full_slots(pool: &Shared) -> impl Iterator<Item = Seen> {
 
 fn take_child(pool: &Shared, scope: usize) -> Option<Found<'_>> {
     let slot = pool.scopes.table.get(scope)?;
-    let child = slot.core().steal()?;
+    let child = slot.core.steal()?;
     pool.scopes.beat.found();
     Some(Found::Child(child, slot))
 }

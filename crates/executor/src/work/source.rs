@@ -1,17 +1,29 @@
 //! The places where a pool's work lies. Each has a function that takes work out of it, and one that says what a look at
 //! it shows.
+//!
+//! # Work of others' seats
+//!
+//! Work that a thread takes out of the seats of others: half of a ring, or a job that was forked.
+//!
+//! A worker or driver with nothing else to do takes any: a worker from rings and lists, a driver also from slots. Some work has an owner
+//! that does not come to it, because the owner runs a long task or was preempted. Two kinds of thread look twice, and take work that has
+//! not moved between the looks. Each busy worker and driver looks at rings, slots and forks in some of its turns: [`relieve`] and
+//! [`relieve_fork`]. A sentinel, a parked worker with a time-out, looks at slots, scopes and forks: `super::sentinel`.
 
 use terrace_queue::fork::Offer;
+use terrace_sync::hint::spin_loop;
+use terrace_sync::time::Instant;
 
 use super::found::{Found, Taken};
-use super::steal;
 use crate::parts::forks::Future;
 use crate::parts::injector::Lane;
 use crate::parts::scopes::Looking;
+use crate::parts::turns::Seen;
+use crate::pool::Shared;
+use crate::pool::fork::Claimed;
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
-use crate::tuned::GLOBAL_INTERVAL;
+use crate::protocol::publish::Sight;
+use crate::tuned::{ASKING, GLOBAL_INTERVAL, PERIOD};
 
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,11 +147,11 @@ impl Source {
         let pool = look.pool;
         match self {
             Self::GlobalTurn if look.is_global => global_turn(look.runner?),
-            Self::StalledFork if look.is_global => steal::relieve_fork(look.runner?),
+            Self::StalledFork if look.is_global => relieve_fork(look.runner?),
             Self::GlobalTurn | Self::StalledFork => None,
             Self::HighLane if look.is_global => None,
             Self::HighLane => {
-                let task = pool.lanes.take_high()?;
+                let task = pool.lanes.high.pop()?;
                 Some(Found::Lane(task, Lane::High).into())
             }
             Self::LifoSlot => look.runner?.pop_slot().map(Taken::task),
@@ -167,10 +179,10 @@ impl Source {
                 taken.map(|(child, slot)| Found::Child(child, slot).into())
             }
             Self::OpenForks if !pool.may_join_in(Looking::Awake) => None,
-            Self::OpenForks => steal::take_fork(pool, look.runner, Offer::Open),
-            Self::AnyFork => steal::take_fork(pool, look.runner, Offer::Quiet),
+            Self::OpenForks => take_fork(pool, look.runner, Offer::Open),
+            Self::AnyFork => take_fork(pool, look.runner, Offer::Quiet),
             Self::Peers => match look.runner {
-                Some(runner) => steal::take_peers(runner),
+                Some(runner) => take_peers(runner),
                 None => pool.seats.steal_one(look.number).map(Taken::task),
             },
             Self::BackgroundLane => take_background(pool),
@@ -233,8 +245,8 @@ fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let pool = runner.pool;
     match runner.fairness.random(4) {
         0 | 1 => take_one(pool),
-        2 => take_background(pool).or_else(|| steal::relieve(runner)),
-        _ => steal::relieve(runner),
+        2 => take_background(pool).or_else(|| relieve(runner)),
+        _ => relieve(runner),
     }
 }
 
@@ -255,4 +267,125 @@ fn take_one(pool: &Shared) -> Option<Taken<'_>> {
 fn take_background(pool: &Shared) -> Option<Taken<'_>> {
     let task = pool.take_background()?;
     Some(Found::Lane(task, Lane::Background).into())
+}
+
+/// Takes half of the ring of another seat, from a random one on.
+pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let seats = &runner.pool.seats;
+    // It reads the number once: a seat that comes during the search would shift the others.
+    let workers = seats.workers.high();
+    let all = workers + seats.drivers.high();
+    let start = runner.fairness.random(all);
+    let task = (start..all).chain(0..start).find_map(|number| {
+        let seat = seats.at(workers, number)?;
+        if seat.ring.is_empty() || std::ptr::eq(seat, runner.seat) {
+            return None;
+        }
+        seat.steal_half(&runner.ring())
+    })?;
+    let counts = &runner.seat.counts;
+    counts.steal_operations.add(1);
+    counts.steals.add(1 + runner.seat.ring.len());
+    Some(Taken::moved(task, &runner.ring()))
+}
+
+/// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
+/// slot, that has not moved since its last look. Else it suspects the next seat with work.
+///
+/// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
+/// themselves again and again.
+pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let seats = &runner.pool.seats;
+    let suspect = &runner.fairness.suspect;
+    let workers = seats.workers.high();
+    let all = workers + seats.drivers.high();
+    let see = |number| {
+        let seat = seats.at(workers, number)?;
+        let is_own = std::ptr::eq(seat, runner.seat);
+        (!is_own).then(|| seat.see(number)).flatten()
+    };
+    let (last, taken) = match suspect.get() {
+        Some(Seen::Task { seat, look }) => {
+            let task = seats.take_still(seat, look);
+            (seat, task.map(Taken::task))
+        }
+        Some(seen @ Seen::Ring { seat, .. }) => {
+            let still = seats.at(workers, seat).filter(|_| see(seat) == Some(seen));
+            let task = still.and_then(|seat| seat.steal_half(&runner.ring()));
+            (seat, task.map(|task| Taken::moved(task, &runner.ring())))
+        }
+        _ => (0, None),
+    };
+    // The seat that gave something may hold more.
+    let first = usize::from(taken.is_none());
+    suspect.set((first..first + all).find_map(|step| see((last + step) % all)));
+    taken
+}
+
+/// Likewise for a job that was forked: takes it if it has not moved since the last look.
+pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let forks = &runner.pool.forks;
+    let all = forks.bound();
+    if all == 0 {
+        return None;
+    }
+    let fairness = &runner.fairness;
+    if let Some(Seen::Fork { seat, look }) = fairness.fork_suspect.take() {
+        if let Some(job) = take_still(runner.pool, seat, look) {
+            return Some(Found::Fork(job).into());
+        }
+    }
+    let seat = fairness.random(all);
+    let look = forks.seat(seat).and_then(|seat| seat.deque.look());
+    let seen = look.map(|look| Seen::Fork { seat, look });
+    fairness.fork_suspect.set(seen);
+    None
+}
+
+/// Says, between two looks, whether a thief goes on asking.
+pub(crate) fn asking() -> impl FnMut() -> bool {
+    let mut since = None;
+    move || {
+        for _ in 0..8 {
+            spin_loop();
+        }
+        since.get_or_insert_with(Instant::now).elapsed() < ASKING
+    }
+}
+
+/// Takes the oldest job of another seat, from a random one on, if the seat's offer is at least `least`.
+pub(super) fn take_fork<'p>(
+    pool: &'p Shared,
+    runner: Option<&Runner<'p>>,
+    least: Offer,
+) -> Option<Taken<'p>> {
+    let all = pool.forks.bound();
+    if all == 0 {
+        return None;
+    }
+    let start = runner.map_or(0, |runner| runner.fairness.random(all));
+    let job = (start..all).chain(0..start).find_map(|number| {
+        let seat = pool.forks.seat(number)?;
+        if !seat.deque.has_jobs(least) || seat.is_here() {
+            return None;
+        }
+        seat.deque.steal(least, asking())
+    })?;
+    // SAFETY: this thread has claimed it, out of a deque of the pool.
+    let claimed = unsafe { Claimed::new(job.into_inner()) };
+    Some(Found::Fork(claimed).into())
+}
+
+/// Takes the oldest job of the seat with this number, if it is the one that `look` saw.
+pub(super) fn take_still(pool: &Shared, number: usize, look: u64) -> Option<Claimed> {
+    let seat = pool.forks.seat(number)?;
+    if seat.is_here() || seat.deque.look() != Some(look) {
+        return None;
+    }
+    let job = seat.deque.take_gift().or_else(|| seat.deque.force())?;
+    // SAFETY: this thread has claimed it, out of a deque of the pool.
+    let claimed = unsafe { Claimed::new(job) };
+    // It lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
+    pool.forks.sites.note(claimed.site(), PERIOD);
+    Some(claimed)
 }

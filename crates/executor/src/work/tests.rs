@@ -9,19 +9,20 @@ use terrace_sync::time::Instant;
 use terrace_thread::ThreadSpawner;
 
 use super::found::{Found, Taken};
-use super::order::{self, Order, Visit, visit_all};
 use super::sentinel::Sentinel;
 use super::source::{Look, Source};
+use super::{Order, Visit, visit_all};
 use crate::parts::forks::{By, JobWord};
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::{Looking, Slot};
 use crate::parts::threads::{Config, Kind, Threads};
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
+use crate::pool::frames::Borrows;
 use crate::pool::runner::Runner;
 use crate::pool::schedule::{CoreOf, Usual};
-use crate::pool::shared::Shared;
 use crate::protocol::job::JobRef;
-use crate::protocol::sight::Sight;
+use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
@@ -81,7 +82,7 @@ struct Pool {
 
 impl Pool {
     fn new() -> Self {
-        let mut config = Config::new();
+        let mut config = Config::default();
         config.workers = 2;
         let shared = Shared::new(Threads::new(config), None, |_| ());
         shared.threads.set_workers(2);
@@ -176,9 +177,9 @@ impl Pool {
             (Place::Injector, _) => pool.injector.push(item),
             (Place::ScopeAsleep | Place::ScopeDriven | Place::ScopeOfBusyPool, _) => {
                 let slot = self.open_scope();
-                slot.core().push_remote(item);
+                slot.core.push_remote(item);
                 match place {
-                    Place::ScopeAsleep => slot.core().announce_sleep(),
+                    Place::ScopeAsleep => slot.core.announce_sleep(),
                     Place::ScopeOfBusyPool => {
                         (0..64).for_each(|_| pool.scopes.drivers.rise());
                     }
@@ -250,10 +251,10 @@ fn every_order_sees_what_it_takes() {
 struct Blind;
 
 impl Order for Blind {
-    const SOURCES: &'static [Source] = order::Worker::SOURCES;
+    const SOURCES: &'static [Source] = super::Worker::SOURCES;
 
     fn take<'p>(look: &Look<'_, 'p>) -> Option<Taken<'p>> {
-        order::Worker::take(look)
+        super::Worker::take(look)
     }
 
     fn sight(look: &Look<'_, '_>) -> Sight {
@@ -306,8 +307,8 @@ fn covered_work_is_what_another_thread_is_at() {
         look_at(
             Looker::Worker,
             place,
-            order::Worker::sight,
-            order::Worker::take,
+            super::Worker::sight,
+            super::Worker::take,
         )
     };
     // A scope's own thread drives it; a worker next runs the task in its slot.
@@ -368,7 +369,7 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
         Place::BackgroundLane,
         Place::ScopeAsleep,
     ];
-    for take in [order::bystander_take, order::last_resort_take] {
+    for take in [super::bystander_take, super::last_resort_take] {
         for target in PLACES {
             let pool = Pool::new();
             let (own, peer) = pool.runners(Looker::Worker);
@@ -384,13 +385,13 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
                 _ => !shared.scopes.has_any(),
             };
             let fill = |place| match place {
-                Place::ScopeAsleep => scope.core().push_remote(pool.item()),
+                Place::ScopeAsleep => scope.core.push_remote(pool.item()),
                 _ => assert!(pool.put(place, Some(&own), &peer)),
             };
             PLACES.into_iter().for_each(fill);
             let turns = (0..TURNS).take_while(|_| {
                 let taken = take(shared).expect("there is work in all places");
-                taken.found.run_borrowed(shared);
+                taken.found.run_without_seat(shared, Borrows::Executor);
                 let others = PLACES.into_iter().filter(|place| *place != target);
                 others.filter(|place| is_empty(*place)).for_each(fill);
                 !is_empty(target)
@@ -437,12 +438,12 @@ fn one_child_of_a_sleeping_scope_is_worth_no_wake() {
     let now = Instant::now();
     let begun = now.checked_sub(PERIOD).expect("the machine is up");
     scopes.pacing(slot).observe_body(begun);
-    slot.core().push_remote(pool.item());
+    slot.core.push_remote(pool.item());
     assert_eq!(surplus(), 1);
-    slot.core().body_ended();
-    slot.core().announce_sleep();
+    slot.core.body_ended();
+    slot.core.announce_sleep();
     assert_eq!(surplus(), 0);
-    slot.core().push_remote(pool.item());
+    slot.core.push_remote(pool.item());
     assert_eq!(surplus(), 1);
 }
 
@@ -507,7 +508,7 @@ fn one_of_two_sentinels_looks_on_the_beat() {
     drop(sleeps);
     assert!(first.end(&pool.shared, 0).is_none());
     assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
-    scope.core().body_ended();
+    scope.core.body_ended();
 }
 
 /// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours. Nor is it for
@@ -516,7 +517,7 @@ fn one_of_two_sentinels_looks_on_the_beat() {
 fn a_scope_that_sleeps_is_not_watched() {
     let pool = Pool::new();
     let (_, peer) = pool.runners(Looker::Bystander);
-    let scope = pool.open_scope().core();
+    let scope = &pool.open_scope().core;
     // A child that waits, as it is in no list.
     scope.add_child();
     scope.body_ended();

@@ -1,18 +1,194 @@
-//! Spawning out of a member's closure, and waiting there. Also which threads are the workers that a member may name.
+//! What a thread that takes part in a pool calls there, beside `join`: it spawns work that outlives its caller, closures and futures with a
+//! handle; it waits.
 
 use std::future::Future;
 
+use terrace_local::task::Task;
+use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
+use terrace_trace::inspect;
 
-use super::spawnable::{Place, Spawnable, SpawnableLocal};
+use crate::broadcast::worker_spawner;
 use crate::parts::current::ExecutorId;
-use crate::parts::threads::Thread;
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
 use crate::pool::frames::with_pool;
-use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::shutdown::wait_beside_tasks;
+use crate::run::fork::with_worker_contained;
 use crate::spawner::Spawner;
+
+/// Work for [`Worker::spawn`]: a closure whose output is `()`, without an argument or with `&Worker`; or a future, which gives a handle.
+/// Sealed. [`Worker::spawn`] has an example of each.
+#[diagnostic::on_unimplemented(
+    message = "a pool cannot spawn `{Self}`",
+    label = "neither a closure without a result nor a future, or it borrows or is not `Send`",
+    note = "write `|| {{ … }}`, `|worker: &Worker| {{ … }}` with the type, or `async {{ … }}`",
+    note = "the output of a closure is `()`: for a result, spawn `async move {{ … }}` and await its handle"
+)]
+pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
+    /// What the spawner gets.
+    type Output;
+
+    /// Spawns the work.
+    #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn(self, place: Place<'_>) -> Self::Output;
+}
+
+/// Work for [`Worker::spawn_local`], which need not be `Send`: as [`Spawnable`] otherwise. Sealed.
+/// [`Worker::spawn_local`] has an example.
+#[diagnostic::on_unimplemented(
+    message = "a worker cannot spawn `{Self}` for its own thread",
+    label = "neither a closure without a result nor a future",
+    note = "write `|| {{ … }}`, `|worker: &Worker| {{ … }}` with the type, or `async {{ … }}`",
+    note = "the output of a closure is `()`: for a result, spawn `async move {{ … }}` and await its handle"
+)]
+pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
+    /// What the spawner gets.
+    type Output;
+
+    /// Spawns the work on the calling thread, as a member of `pool` if there is one.
+    #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_local(self, pool: Option<Spawner>) -> Self::Output;
+}
+
+/// One half of a [`join`](fn@crate::join): a closure without an argument, or with `&Worker`. Sealed.
+/// [`join`](fn@crate::join) has an example.
+#[diagnostic::on_unimplemented(
+    message = "`join` cannot call `{Self}`",
+    label = "not a closure without an argument, nor one that takes `&Worker`",
+    note = "write `join(|| …, || …)`, or `join(|worker: &Worker| …, |worker: &Worker| …)` with the types"
+)]
+pub trait Half<M, T>: sealed::SealedHalf<M, T> {
+    /// Calls the closure.
+    #[doc(hidden)]
+    fn call(self, worker: &Worker) -> T;
+}
+
+impl<T, F: FnOnce(&Worker) -> T> Half<sealed::OfClosure, T> for F {
+    #[inline]
+    fn call(self, worker: &Worker) -> T {
+        self(worker)
+    }
+}
+
+impl<T, F: FnOnce() -> T> Half<sealed::OfCall, T> for F {
+    #[inline]
+    fn call(self, _: &Worker) -> T {
+        self()
+    }
+}
+
+/// Where work goes.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Place<'s> {
+    spawner: &'s Spawner,
+    /// The worker, if it may run on no other.
+    worker: Option<ThreadSpawner>,
+}
+
+impl Place<'_> {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn<T: Send + 'static>(self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
+        match self.worker {
+            Some(worker) => worker.spawn(inspect::task(&self.spawner.pool.records, future)),
+            None => self.spawner.spawn(future),
+        }
+    }
+}
+
+mod sealed {
+    use std::future::Future;
+
+    use crate::pool::fork::Worker;
+
+    /// Tells closures that take a worker from the others.
+    pub struct OfClosure;
+    /// Tells closures without an argument from the others.
+    pub struct OfCall;
+    /// Tells futures from closures.
+    pub struct OfFuture;
+
+    pub trait Sealed<M> {}
+
+    pub trait SealedHalf<M, T> {}
+
+    impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
+    impl<F: FnOnce()> Sealed<OfCall> for F {}
+    impl<T, F: FnOnce(&Worker) -> T> SealedHalf<OfClosure, T> for F {}
+    impl<T, F: FnOnce() -> T> SealedHalf<OfCall, T> for F {}
+    impl<F: Future> Sealed<OfFuture> for F {}
+}
+
+impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
+    type Output = ();
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn(self, place: Place<'_>) {
+        let pool = Arc::clone(&place.spawner.pool);
+        // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
+        place
+            .spawn(async move { with_worker_contained(&pool, self) })
+            .detach();
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Spawnable<sealed::OfCall> for F {
+    type Output = ();
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn(self, place: Place<'_>) {
+        Spawnable::spawn(move |_: &Worker| self(), place);
+    }
+}
+
+impl<F> Spawnable<sealed::OfFuture> for F
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    type Output = Task<F::Output>;
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn(self, place: Place<'_>) -> Task<F::Output> {
+        place.spawn(self)
+    }
+}
+
+impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
+    type Output = ();
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_local(self, pool: Option<Spawner>) {
+        let work = async move {
+            match pool {
+                Some(Spawner { pool }) => with_worker_contained(&pool, self),
+                None => Worker::with_current(self),
+            }
+        };
+        terrace_thread::spawn_local(work).detach();
+    }
+}
+
+impl<F: FnOnce() + 'static> SpawnableLocal<sealed::OfCall> for F {
+    type Output = ();
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_local(self, pool: Option<Spawner>) {
+        SpawnableLocal::spawn_local(move |_: &Worker| self(), pool);
+    }
+}
+
+impl<F: Future + 'static> SpawnableLocal<sealed::OfFuture> for F {
+    type Output = Task<F::Output>;
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_local(self, _: Option<Spawner>) -> Task<F::Output> {
+        terrace_thread::spawn_local(self)
+    }
+}
 
 impl Spawner {
     /// Spawns a closure or a future, as [`Worker::spawn`] does.
@@ -118,7 +294,7 @@ impl Worker {
     }
 
     #[track_caller]
-    pub(super) fn spawner_for(&self, verb: &str) -> Spawner {
+    pub(crate) fn spawner_for(&self, verb: &str) -> Spawner {
         match self.spawner() {
             Some(spawner) => spawner,
             None => panic!(
@@ -221,57 +397,4 @@ impl Worker {
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         block_on(future)
     }
-}
-
-/// A spawner for each worker that was not asked to end, in the order of their places. Waits for those that were started and have not
-/// begun yet; a place that the program keeps for a thread of its own counts from that thread's beginning on.
-pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
-    loop {
-        let arrival = pool.threads.ended.listen();
-        let mut spawners: Vec<_> = {
-            let list = pool.threads.list.lock();
-            let stays = |thread: &&Thread| {
-                thread.is_worker()
-                    && thread.thread.is_some()
-                    && !thread.has_ended()
-                    && !pool.is_asked_to_end(thread.seat)
-            };
-            let place = |thread: &Thread| (thread.seat, thread.signs.spawner.get().cloned());
-            list.iter().filter(stays).map(place).collect()
-        };
-        spawners.sort_by_key(|(seat, _)| *seat);
-        let arrived: Option<_> = spawners.into_iter().map(|(_, spawner)| spawner).collect();
-        if let Some(arrived) = arrived {
-            return arrived;
-        }
-        wait_beside_tasks(arrival);
-    }
-}
-
-/// Calls `queue`, which queues a part of a broadcast, with each of the workers and its number. All workers get any two broadcasts in the same
-/// order.
-pub(crate) fn broadcast_to(
-    workers: &[ThreadSpawner],
-    pool: &Shared,
-    queue: impl FnMut((usize, &ThreadSpawner)),
-) {
-    let turn = pool.threads.broadcasts.lock();
-    workers.iter().enumerate().for_each(queue);
-    drop(turn);
-    workers.iter().for_each(ThreadSpawner::tell_of_calls);
-}
-
-/// The spawner of the worker with this number, counted from 0.
-///
-/// # Panics
-/// If there is none.
-#[track_caller]
-pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
-    let mut workers = worker_spawners(pool);
-    let amount = workers.len();
-    assert!(
-        worker < amount,
-        "spawn_on: there is no worker {worker}, the pool has {amount}"
-    );
-    workers.swap_remove(worker)
 }

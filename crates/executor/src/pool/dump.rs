@@ -1,4 +1,5 @@
-//! A look at a pool, for a [`Dump`]. It waits for no lock: the pool may hang, and the thread that looks may be in the middle of a task.
+//! What a program that hangs says of itself: a look at its pools fills a [`Dump`], and `terrace_trace::report` writes it. The look waits
+//! for no lock: the pool may hang, and the thread that looks may be in the middle of a task.
 
 use std::fmt;
 
@@ -9,13 +10,97 @@ use terrace_sync::time::CpuClock;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 use terrace_trace::inspect::name_of;
-use terrace_trace::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
+use terrace_trace::report::{Doing, Join, Phase, Pool, Report, Scope, System, Worker};
 
-use super::runner;
-use super::shared::Shared;
-use crate::dump::Dump;
+use super::{Shared, runner};
 use crate::parts::scopes::Slot;
 use crate::parts::threads::{Kind, Thread};
+
+/// What one pool, or all pools of the process, look like at one moment. [`Executor::dump`](crate::Executor::dump) and
+/// [`dump_all`] take it.
+///
+/// Its `Display` text names in its first ten lines what most likely keeps the program from going on. Then it lists, for each pool,
+/// the workers and what each does, the queues with their lengths, the open scopes and what each waits for, the threads in the middle
+/// of joins, and the tasks.
+///
+/// The tasks themselves, with their spawn sites and for how long they are being polled or wait, are known with the crate's feature
+/// `inspect` only. Without it the dump knows their number.
+///
+/// Each figure is a hint: threads go on while they are looked at.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::Builder;
+///
+/// let executor = Builder::new().workers(2).build();
+/// let task = executor.spawn(std::future::pending::<()>());
+/// let dump = executor.dump();
+/// assert!(dump.to_string().contains("1 of 1 task not ended"));
+/// assert!(dump.to_json().starts_with(r#"{"suspects":["#));
+/// # drop(task);
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Dump {
+    report: Report,
+}
+
+impl Dump {
+    /// Of these pools; `partial` if there may be others.
+    pub(crate) fn new(pools: Vec<Pool>, partial: bool) -> Self {
+        Self {
+            report: Report::new(pools, partial),
+        }
+    }
+
+    /// What may keep the program from going on, the likeliest first, each in one line without a line break. Empty if nothing looks
+    /// stuck.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(async {}).detach();
+    /// assert_eq!(executor.dump().suspects().len(), 1, "no thread is there to run the task");
+    /// executor.try_tick();
+    /// assert!(executor.dump().suspects().is_empty());
+    /// ```
+    #[must_use = "the call only reads a value"]
+    pub fn suspects(&self) -> &[String] {
+        self.report.suspects()
+    }
+
+    /// The whole dump as one line of JSON: an object with `suspects`, `pools` and `partial`. Times are in seconds. What is not known
+    /// is `null`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let json = executor.dump().to_json();
+    /// let json: serde_json::Value = serde_json::from_str(&json)?;
+    /// assert_eq!(json["pools"].as_array().map(Vec::len), Some(1));
+    /// assert_eq!(json["partial"], false);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use = "the text is returned, and not printed"]
+    pub fn to_json(&self) -> String {
+        self.report.to_json()
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.report, f)
+    }
+}
+
+/// The same text as `Display`, so that a failed `unwrap` shows it.
+impl fmt::Debug for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.report, f)
+    }
+}
 
 terrace_sync::global! {
     /// All pools of the process.
@@ -252,8 +337,9 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
             // What the system says is of a moment later.
             system: seat
-                .try_clock()
-                .and_then(system)
+                .clock
+                .try_lock()
+                .and_then(|clock| system((*clock)?))
                 .filter(|_| pool.idle.doing(index) == sleep),
             queued: seat.ring.len() + usize::from(!seat.lifo.is_empty()),
             polls: seat.counts.polls.get(),
@@ -284,13 +370,13 @@ fn system(clock: CpuClock) -> Option<System> {
 
 fn open_scopes(pool: &Shared) -> impl Iterator<Item = (usize, &Slot<Shared>)> {
     let slots = pool.scopes.table.scan().enumerate();
-    slots.filter(|(_, slot)| slot.core().pending() > 0)
+    slots.filter(|(_, slot)| slot.core.pending() > 0)
 }
 
 /// The scope in whose wait this thread sleeps: the last one if they are nested.
 fn waits_in(pool: &Shared, thread: u64) -> Option<usize> {
-    let own = open_scopes(pool)
-        .filter(|(_, slot)| slot.core().is_owner(thread) && slot.core().is_asleep());
+    let own =
+        open_scopes(pool).filter(|(_, slot)| slot.core.is_owner(thread) && slot.core.is_asleep());
     own.map(|(index, _)| index).last()
 }
 
@@ -303,7 +389,7 @@ fn waits_in_join(pool: &Shared, thread: u64) -> bool {
 /// The open scopes: what keeps each of them open, and which threads could go on.
 fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
     let scopes = open_scopes(pool).map(|(index, slot)| {
-        let core = slot.core();
+        let core = &slot.core;
         let (site, age) = slot.opened.look().unzip();
         Scope {
             pending: core.pending(),

@@ -16,14 +16,13 @@ use std::ptr::{self, NonNull};
 
 use terrace_local::task::{RawHeader, Runnable};
 use terrace_sync::Arc;
-use terrace_trace::inspect;
-use terrace_trace::{Caller, Mark};
+use terrace_trace::{Caller, Mark, inspect};
 
-use super::spawnable;
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
 use crate::pool::schedule::Cause;
-use crate::pool::shared::Shared;
+use crate::run::fork::with_worker_contained;
 use crate::spawner::Spawner;
 
 /// A job in memory of the program, for engines that bring their own jobs: [`Worker::spawn_raw`] and [`Spawner::spawn_raw`] queue it
@@ -210,7 +209,7 @@ unsafe fn run_queued(header: NonNull<RawHeader>) {
     let call = move |worker: &Worker| unsafe { run(job, worker) };
     let call = inspect::call(&pool.records, "a raw job", ptr::null(), call);
     drop(spawns);
-    spawnable::call(&pool, call);
+    with_worker_contained(&pool, call);
     drop(polling);
     end(pool);
 }

@@ -1,4 +1,4 @@
-//! The same closure on every worker.
+//! The same closure on every worker, and which threads are the workers that a program may name.
 //!
 //! | a part of the broadcast | its closure                      | its result                    |
 //! |-------------------------|----------------------------------|-------------------------------|
@@ -20,15 +20,15 @@ use std::ptr;
 use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, contain, drop_payload};
 use terrace_sync::{Arc, Mutex};
-use terrace_trace::Caller;
-use terrace_trace::inspect;
+use terrace_thread::ThreadSpawner;
+use terrace_trace::{Caller, inspect};
 
-use super::spawn::{broadcast_to, worker_spawners};
-use super::spawnable;
-use crate::parts::waiters::Bomb;
+use crate::guard::Bomb;
+use crate::parts::threads::Thread;
+use crate::pool::Shared;
 use crate::pool::fork::Worker;
-use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
+use crate::run::shutdown::wait_beside_tasks;
 use crate::run::{fork, stand_in};
 use crate::spawner::Spawner;
 
@@ -72,8 +72,7 @@ pub(crate) fn broadcast<T: Send>(
     let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
     let spawns = Caller::here().spawns();
-    broadcast_to(&workers, pool, |(index, worker)| {
-        let result = &results[index];
+    broadcast_to(&workers, pool, &results, |index, worker, result| {
         let part: Part<'_> = Box::new(move || {
             let part = || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
             let ended = catch_unwind(AssertUnwindSafe(part));
@@ -120,12 +119,11 @@ impl Spawner {
         }
         let (name, records) = (type_name_of_val(&f), || &self.pool.records);
         // The last part gets the original. So a part is what drops the closure, never this call: a panic of its destructor is the part's.
-        let mut owned = repeat_n(Arc::new(f), participants);
-        broadcast_to(&workers, &self.pool, |(index, worker)| {
-            let Some(f) = owned.next() else { return };
+        let owned = repeat_n(Arc::new(f), participants);
+        broadcast_to(&workers, &self.pool, owned, |index, worker, f| {
             let pool = Arc::clone(&self.pool);
             let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
-            let part = async move { spawnable::call(&pool, part) };
+            let part = async move { fork::with_worker_contained(&pool, part) };
             let part = inspect::child(records, name, ptr::null(), part);
             worker.queue_call(part).detach();
         });
@@ -228,4 +226,60 @@ fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
         }
         None => values,
     }
+}
+
+/// A spawner for each worker that was not asked to end, in the order of their places. Waits for those that were started and have not
+/// begun yet; a place that the program keeps for a thread of its own counts from that thread's beginning on.
+pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
+    loop {
+        let arrival = pool.threads.ended.listen();
+        let mut spawners: Vec<_> = {
+            let list = pool.threads.list.lock();
+            let stays = |thread: &&Thread| {
+                thread.is_worker()
+                    && thread.thread.is_some()
+                    && !thread.has_ended()
+                    && !pool.is_asked_to_end(thread.seat)
+            };
+            let place = |thread: &Thread| (thread.seat, thread.signs.spawner.get().cloned());
+            list.iter().filter(stays).map(place).collect()
+        };
+        spawners.sort_by_key(|(seat, _)| *seat);
+        let arrived: Option<_> = spawners.into_iter().map(|(_, spawner)| spawner).collect();
+        if let Some(arrived) = arrived {
+            return arrived;
+        }
+        wait_beside_tasks(arrival);
+    }
+}
+
+/// The spawner of the worker with this number, counted from 0.
+///
+/// # Panics
+/// If there is none.
+#[track_caller]
+pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
+    let mut workers = worker_spawners(pool);
+    let amount = workers.len();
+    assert!(
+        worker < amount,
+        "spawn_on: there is no worker {worker}, the pool has {amount}"
+    );
+    workers.swap_remove(worker)
+}
+
+/// Calls `queue`, which queues a part of a broadcast, with each of the workers, its number and its one of the `parts`. All workers get any two
+/// broadcasts in the same order.
+pub(crate) fn broadcast_to<P>(
+    workers: &[ThreadSpawner],
+    pool: &Shared,
+    parts: impl IntoIterator<Item = P>,
+    mut queue: impl FnMut(usize, &ThreadSpawner, P),
+) {
+    let turn = pool.threads.broadcasts.lock();
+    for ((index, worker), part) in workers.iter().enumerate().zip(parts) {
+        queue(index, worker, part);
+    }
+    drop(turn);
+    workers.iter().for_each(ThreadSpawner::tell_of_calls);
 }
