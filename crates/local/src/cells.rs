@@ -50,13 +50,8 @@ impl Class {
         }
     }
 
-    /// In bytes.
-    const fn size(self) -> usize {
-        SMALLEST << self as usize
-    }
-
     const fn layout(self) -> Layout {
-        match Layout::from_size_align(self.size(), ALIGN) {
+        match Layout::from_size_align(SMALLEST << self as usize, ALIGN) {
             Ok(layout) => layout,
             Err(_) => unreachable!(),
         }
@@ -123,13 +118,6 @@ mod kept {
         armed: Cell<bool>,
     }
 
-    impl Kept {
-        #[inline]
-        fn slot(&self, class: Class) -> &Cell<*mut u8> {
-            &self.slots[class as usize]
-        }
-    }
-
     terrace_sync::thread_local! {
         /// Without a destructor, so that later destructors of the thread may use it. Where thread-locals are keyed it has one, and they
         /// may find a new, empty one.
@@ -162,7 +150,7 @@ mod kept {
     #[inline]
     pub(super) fn take(class: Class) -> Option<NonNull<u8>> {
         KEPT.with(|kept| {
-            let slot = kept.slot(class);
+            let slot = &kept.slots[class as usize];
             let cell = slot.get();
             if cell.addr() <= UNARMED.addr() {
                 return None;
@@ -176,7 +164,7 @@ mod kept {
     #[inline]
     pub(super) fn put(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
         KEPT.with(|kept| {
-            let slot = kept.slot(class);
+            let slot = &kept.slots[class as usize];
             if slot.get().is_null() {
                 slot.set(cell.as_ptr());
                 return Ok(());
@@ -188,7 +176,7 @@ mod kept {
     /// As `put`, where the slot has no room so far: it has from now on, if a destructor gives its cell back.
     #[cold]
     fn put_first(kept: &Kept, class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
-        let slot = kept.slot(class);
+        let slot = &kept.slots[class as usize];
         if slot.get() != UNARMED || GUARD.try_with(|_| ()).is_err() {
             return Err(cell);
         }
@@ -210,7 +198,7 @@ mod kept {
     #[cold]
     fn give_back_all(kept: &Kept) {
         for class in Class::ALL {
-            let cell = kept.slot(class).replace(UNARMED);
+            let cell = kept.slots[class as usize].replace(UNARMED);
             if cell.addr() <= UNARMED.addr() {
                 continue;
             }

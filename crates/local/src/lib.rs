@@ -29,8 +29,6 @@ mod core;
 mod drive;
 #[cfg(not(terrace_loom))]
 mod executor;
-#[cfg(not(terrace_loom))]
-mod foreign;
 #[doc(hidden)]
 pub mod group;
 #[doc(hidden)]
@@ -76,9 +74,8 @@ pub use crate::name::{Named, TaskName, named};
 pub use crate::{
     core::LocalMetrics,
     executor::LocalExecutor,
-    foreign::LocalScheduler,
-    group::{Spawn, TaskError, TaskGroup, TaskSet},
-    spawn::LocalSpawner,
+    group::{TaskError, TaskGroup, TaskSet},
+    spawn::{LocalScheduler, LocalSpawner, Spawn},
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task, TaskId},
     thread_id::{ThreadNumber, thread_id},

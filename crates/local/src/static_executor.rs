@@ -6,7 +6,7 @@ use core::future::Future;
 use core::ops::Deref;
 
 use crate::executor::{End, LocalExecutor};
-use crate::spawn::{LocalSpawner, Wake};
+use crate::spawn::{LocalSpawner, Spawn, Wake};
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
 
@@ -148,6 +148,20 @@ impl StaticLocalExecutor {
     }
 }
 
+impl<F: Future<Output: 'static> + 'static> Spawn<F> for &'static StaticLocalExecutor {
+    #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        StaticLocalExecutor::spawn(self, future)
+    }
+
+    #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        StaticLocalExecutor::spawn_eager(self, future)
+    }
+}
+
 impl LocalExecutor<'static> {
     /// Never drops the executor. Its tasks go on; from now on it keeps no list of pending tasks.
     ///
@@ -160,7 +174,10 @@ impl LocalExecutor<'static> {
     /// ```
     #[must_use = "an executor that nobody can name runs nothing"]
     pub fn leak(mut self) -> &'static StaticLocalExecutor {
-        self.leak_core();
+        if self.end == End::Close {
+            self.end = End::Leak;
+            self.here().keeps_pending.set(false);
+        }
         Box::leak(Box::new(StaticLocalExecutor(self)))
     }
 }

@@ -19,7 +19,7 @@ use fixture::{Core, OUTCOME, Task, drain, join, on_another_thread, pending, take
 /// Two wakes by one thread; the second may find the first one's item on its way. The last poll sees all writes before
 /// either.
 ///
-/// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-arrive-release` (the link of the inbox).
+/// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-update` (the link of the inbox).
 #[test]
 fn local_task_wake_brings_news() {
     model(|| {
@@ -64,7 +64,7 @@ fn ends_while_waited_for(wakers: usize) {
 
 /// A handle waits on another thread while the task ends: the owner wakes it, and it sees the whole outcome.
 ///
-/// Fails under: `local-task-merge-release`.
+/// Fails under: `local-task-update`.
 #[test]
 fn local_task_outcome_is_waited_for() {
     ends_while_waited_for(1);

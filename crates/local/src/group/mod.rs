@@ -2,8 +2,6 @@
 
 pub mod block;
 #[cfg(not(terrace_loom))]
-mod spawn;
-#[cfg(not(terrace_loom))]
 mod task_group;
 #[cfg(not(terrace_loom))]
 mod task_set;
@@ -15,7 +13,6 @@ mod tests;
 
 #[cfg(not(terrace_loom))]
 pub use self::{
-    spawn::Spawn,
     task_group::TaskGroup,
     task_set::{TaskError, TaskSet},
 };

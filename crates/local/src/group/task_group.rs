@@ -11,8 +11,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
 use super::block::CHILDREN;
-use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::spawn::Spawn;
 use crate::task::either::End;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};
@@ -406,7 +406,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         if let Some(number) = self.tasks.owner.late.pop_front() {
             return self.take(number);
         }
-        while self.tasks.owner.passed < self.tasks.end() {
+        while self.tasks.owner.passed < self.tasks.next {
             let number = self.tasks.owner.passed;
             self.tasks.owner.passed += 1;
             if let Some(done) = self.take(number) {

@@ -9,8 +9,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll};
 
 use super::block::CHILDREN;
-use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks};
+use crate::spawn::Spawn;
 use crate::task::either::End;
 use crate::unwind::{Payload, contain};
 
@@ -358,7 +358,7 @@ impl<S, T> TaskSet<S, T> {
 
     /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
     fn clear(&mut self) {
-        let next = self.tasks.end();
+        let next = self.tasks.next;
         for task in self.tasks.clear(next) {
             contain(|| drop(task));
         }
