@@ -60,10 +60,11 @@ impl Class {
     /// Memory of this class: the thread's free cell, or new memory.
     #[inline]
     pub(crate) fn allocate(self) -> NonNull<u8> {
-        match kept::take(self) {
-            Some(cell) => cell,
-            None => self.allocate_new(),
+        #[cfg(feature = "std")]
+        if let Some(cell) = kept::take(self) {
+            return cell;
         }
+        self.allocate_new()
     }
 
     #[cold]
@@ -79,10 +80,12 @@ impl Class {
     /// The memory came out of [`allocate`](Self::allocate) of this class, on any thread, and nothing uses it.
     #[inline]
     pub(crate) unsafe fn keep(self, cell: NonNull<u8>) {
-        if let Err(cell) = kept::put(self, cell) {
-            // SAFETY: the caller's promise, and the thread does not keep it.
-            unsafe { self.free(cell) };
-        }
+        #[cfg(feature = "std")]
+        let Err(cell) = kept::put(self, cell) else {
+            return;
+        };
+        // SAFETY: the caller's promise, and the thread does not keep it.
+        unsafe { self.free(cell) };
     }
 
     /// Gives memory of this class to the allocator.
@@ -96,6 +99,7 @@ impl Class {
     }
 }
 
+#[cfg(feature = "std")]
 pub use self::kept::give_back;
 
 #[cfg(feature = "std")]
@@ -210,26 +214,10 @@ mod kept {
     }
 }
 
+/// There is nothing to give back: no memory belongs to a thread.
 #[cfg(not(feature = "std"))]
-mod kept {
-    //! No cells are kept.
-
-    use core::ptr::NonNull;
-
-    use super::Class;
-
-    pub(super) fn take(_class: Class) -> Option<NonNull<u8>> {
-        None
-    }
-
-    pub(super) fn put(_class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
-        Err(cell)
-    }
-
-    /// There are none to give back.
-    #[inline]
-    pub fn give_back() {}
-}
+#[inline]
+pub fn give_back() {}
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {

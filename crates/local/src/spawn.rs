@@ -32,10 +32,16 @@ impl LocalCore {
     ) -> Task<T> {
         // SAFETY: the core stays, as in `spawn_scoped`. The output is Send, and everything is 'static.
         let (item, task) = unsafe { build(NonNull::from(self), future, Side::Remote) };
-        if let Err(item) = self.spawn_queued(item) {
-            // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
-            // here.
-            unsafe { item.reject() };
+        // Before the push: the owner may run and count the end of the task right behind it.
+        self.tally.add_remote();
+        match self.mailbox.spawn_remote(item) {
+            Ok(()) => self.call_hook(),
+            Err(item) => {
+                self.tally.take_back_remote();
+                // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
+                // here.
+                unsafe { item.reject() };
+            }
         }
         Task::new(task)
     }

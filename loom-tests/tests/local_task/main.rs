@@ -19,7 +19,7 @@ use fixture::{Core, OUTCOME, Task, drain, join, on_another_thread, pending, take
 /// Two wakes by one thread; the second may find the first one's item on its way. The last poll sees all writes before
 /// either.
 ///
-/// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-update` (the link of the inbox).
+/// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-arrive-release` (the link of the inbox).
 #[test]
 fn local_task_wake_brings_news() {
     model(|| {

@@ -255,16 +255,26 @@ impl OnOwner<'_, State> {
         if self.has_ended() {
             return Arrival::Ended(Step::free_if(self.release_ended()));
         }
-        let mut given_back = 0;
         // One exchange clears the bits of the push, and moves the item's reference to the local count.
-        // Ordering: the Release of `update` hands the link, which the inbox has used, to the thread that sets `NOTIFIED` next. `start`
-        // reads this value or a later one, and acquires there what came before the wakes.
-        let word = self.update(|word| {
+        let mut word = self.remote.load(Ordering::Relaxed);
+        let mut given_back;
+        loop {
             let bits = remote::NOTIFIED | remote::WOKEN | remote::CANCELLED;
             let new = (word & !bits).wrapping_sub(remote::ONE);
             given_back = count(new).min(0).unsigned_abs();
-            Some(new.wrapping_add(given_back.wrapping_mul(remote::ONE)))
-        });
+            let new = new.wrapping_add(given_back.wrapping_mul(remote::ONE));
+            // Ordering: Release hands the link, which the inbox has used, to the thread that sets `NOTIFIED` next. `start`
+            // reads this value or a later one, and acquires there what came before the wakes.
+            match self.remote.compare_exchange_weak(
+                word,
+                new,
+                ordering!("local-task-arrive-release", Release),
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(found) => word = found,
+            }
+        }
         let wanted = word & (remote::WOKEN | remote::CANCELLED) != 0;
         let goes_on = self.with_word(|own| {
             // The sum is right again: plus the item, less what the remote count is rid of.

@@ -25,13 +25,13 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Another thread is about to queue a task that it made.
-    pub(super) fn add_remote(&self) {
+    pub(crate) fn add_remote(&self) {
         // Ordering: Relaxed. The owner sees the task after the push, which comes later and releases; then it sees the count, too.
         self.remote.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Another thread's task was not taken in.
-    pub(super) fn take_back_remote(&self) {
+    pub(crate) fn take_back_remote(&self) {
         // Ordering: Relaxed, as there is no task.
         self.remote.fetch_sub(1, Ordering::Relaxed);
     }

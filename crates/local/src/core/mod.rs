@@ -37,7 +37,7 @@ pub struct CoreOf<R: Queueable> {
     this: Weak<Self>,
     /// The number of the thread that tasks run on.
     owner: ThreadNumber,
-    mailbox: Mailbox<R>,
+    pub(crate) mailbox: Mailbox<R>,
     /// Whether a close is to find every pending task. Invariant of this field and the next five: only the owner touches them, but for a
     /// part of the last.
     pub(crate) keeps_pending: Cell<bool>,
@@ -156,18 +156,6 @@ impl<R: Queueable> CoreOf<R> {
         };
         registry::close(pending, || core.mailbox().drain(drop));
         true
-    }
-
-    /// Queues a task that another thread has made; gives it back if the core is closed.
-    pub(crate) fn spawn_queued(&self, item: R) -> Result<(), R> {
-        // Before the push: the owner may run and count the end of the task right behind it.
-        self.tally.add_remote();
-        let pushed = self.mailbox.spawn_remote(item);
-        match pushed {
-            Ok(()) => self.call_hook(),
-            Err(_) => self.tally.take_back_remote(),
-        }
-        pushed
     }
 
     /// Calls the hook, if there is one.

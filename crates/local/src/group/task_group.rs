@@ -11,7 +11,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
 use super::block::CHILDREN;
-use super::tasks::{Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
 use crate::spawn::Spawn;
 use crate::task::either::End;
 use crate::task::{FallibleTask, Task};
@@ -492,13 +492,6 @@ impl<S, T, E> TaskGroup<S, T, E> {
         self.tasks.running == 0
             && self.tasks.owner.failure.is_none()
             && slots.iter().all(Slot::is_gone)
-    }
-}
-
-/// Drops values. A panic of one's destructor stops here: the others are dropped, too.
-fn discard_all<T, D>(slots: VecDeque<Slot<T, D>>) {
-    for slot in slots {
-        contain(|| drop(slot));
     }
 }
 

@@ -20,6 +20,7 @@ use terrace_sync::Arc;
 use super::block::{BLOCKS, Block, CHILDREN};
 use crate::task::FallibleTask;
 use crate::task::either::End;
+use crate::unwind::contain;
 
 /// Whether a failure, or a cancellation, of its group cancels a child.
 #[derive(Clone, Copy, PartialEq)]
@@ -339,5 +340,12 @@ impl<T, D> Slot<T, D> {
                 None
             }
         }
+    }
+}
+
+/// Drops what no caller gets. The panic of a destructor, which is users' code, stops here and meets no other one.
+pub(super) fn discard_all<V>(values: impl IntoIterator<Item = V>) {
+    for value in values {
+        contain(|| drop(value));
     }
 }
