@@ -7,8 +7,8 @@ use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::pin;
 
-use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
+use terrace_sync::unmodelled::Arc;
 
 use crate::cells;
 use crate::core::LocalMetrics;

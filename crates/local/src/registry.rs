@@ -17,7 +17,7 @@ use terrace_sync::weakened;
 #[cfg(feature = "std")]
 use terrace_sync::{CachePadded, Mutex};
 
-#[cfg(all(feature = "std", not(terrace_loom)))]
+#[cfg(feature = "std")]
 use crate::thread_id::thread_id;
 
 /// A set of wakers of pending tasks.
@@ -39,16 +39,14 @@ pub trait Register {
 }
 
 /// The shard of the calling thread. The threads of a pool are started one after the other, so that their numbers are mostly
-/// in a row.
-#[cfg(all(feature = "std", not(terrace_loom)))]
+/// in a row. A model asks for no number: that would be a step of its own.
+#[cfg(feature = "std")]
 fn shard() -> usize {
-    thread_id() as usize % SHARDS
-}
-
-/// Threads have no numbers in a model.
-#[cfg(all(feature = "std", terrace_loom))]
-fn shard() -> usize {
-    0
+    if cfg!(terrace_loom) {
+        0
+    } else {
+        thread_id() as usize % SHARDS
+    }
 }
 
 /// Parts of a [`Registry`], so that workers seldom meet at a lock. A power of two.

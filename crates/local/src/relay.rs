@@ -26,6 +26,7 @@ const WOKEN: usize = 1;
 const SETTLED: usize = 2;
 
 /// What the clones of a lent waker share.
+#[derive(Default)]
 struct Relay {
     word: AtomicUsize,
     /// The task's waker. Invariant: the thread that settles writes it before `SETTLED`. Later it is read only.
@@ -107,12 +108,7 @@ impl Lender {
 
     #[cold]
     fn relay(&self) -> &Arc<Relay> {
-        self.relay.get_or_init(|| {
-            Arc::new(Relay {
-                word: AtomicUsize::new(0),
-                task: UnsafeCell::new(None),
-            })
-        })
+        self.relay.get_or_init(Arc::default)
     }
 }
 

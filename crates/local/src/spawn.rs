@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use async_task::{Runnable, ScheduleInfo};
-use terrace_sync::Arc;
+use terrace_sync::unmodelled::Arc;
 
 use crate::biased::Side;
 use crate::on_owner::OnOwner;

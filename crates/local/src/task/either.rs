@@ -241,7 +241,18 @@ impl<T> Either<T> {
         let cell = match self.kind() {
             Kind::Local(cell) => cell,
             Kind::Empty => return Poll::Ready(self.take_ready()),
-            Kind::Shared(task) => return self.poll_shared(task, context),
+            Kind::Shared(mut task) => {
+                let polled = Pin::new(&mut *task).poll(context);
+                match polled {
+                    #[cfg(feature = "std")]
+                    Poll::Pending => awaited::note(self.id(), context),
+                    #[cfg(not(feature = "std"))]
+                    Poll::Pending => {}
+                    Poll::Ready(Some(_)) => self.remember(TAG),
+                    Poll::Ready(None) => self.remember(TAG | CANCELLED),
+                }
+                return polled.map(|outcome| outcome.map(Outcome::into_result));
+            }
         };
         // SAFETY: this is the task's one handle.
         if !cell.state().is_finished() && !unsafe { join(cell, context) } {
@@ -254,25 +265,6 @@ impl<T> Either<T> {
             self.word = tags(TAG | CANCELLED);
         }
         Poll::Ready(outcome.map(Outcome::into_result))
-    }
-
-    /// As [`poll_end`](Self::poll_end), of a handle on async-task's cell.
-    #[inline]
-    fn poll_shared(
-        &mut self,
-        mut task: ManuallyDrop<Shared<T>>,
-        context: &mut Context<'_>,
-    ) -> Poll<End<T>> {
-        let polled = Pin::new(&mut *task).poll(context);
-        match polled {
-            #[cfg(feature = "std")]
-            Poll::Pending => awaited::note(self.id(), context),
-            #[cfg(not(feature = "std"))]
-            Poll::Pending => {}
-            Poll::Ready(Some(_)) => self.remember(TAG),
-            Poll::Ready(None) => self.remember(TAG | CANCELLED),
-        }
-        polled.map(|outcome| outcome.map(Outcome::into_result))
     }
 
     /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
