@@ -382,8 +382,12 @@ impl OnOwner<'_, State> {
             word.flags |= local::ENDED;
             (word.references, word.flags)
         });
+        let acquire = ordering!("local-task-alone-acquire", Acquire);
+        // Ordering: Acquire, pairs with the Release of remote decrements.
+        let mut word = self.remote.load(acquire);
+        let both = ordering!("local-task-merge-order", AcqRel);
         let outcome = left == Left::Outcome;
-        let finished = |word| {
+        loop {
             let gone = if weakened!("local-task-detached") {
                 remote::CANCELLED
             } else {
@@ -393,30 +397,34 @@ impl OnOwner<'_, State> {
             let alone = State::sum(references, word) == 1;
             let discard = outcome && (unwanted || alone);
             let awaited = word & remote::JOIN != 0;
-            Finished {
+            let held = !alone && (discard || awaited);
+            let finished = Finished {
                 alone,
-                held: !alone && (discard || awaited),
+                held,
                 discard,
                 awaited,
                 pushing: word & remote::NOTIFIED != 0,
-            }
-        };
-        // Ordering: that of `update`. Acquire pairs with the Release of remote decrements, and takes over the awaiter. Release hands the
-        // outcome to the handle, and the owner's uses of the cell to the thread that frees it.
-        let before = self.update(|word| {
-            let end = finished(word);
-            if end.alone {
-                return None;
+            };
+            if alone {
+                return finished;
             }
             // It wraps if the remote word counts all references, including this one.
-            let kept = (references as usize).wrapping_sub(usize::from(!end.held));
-            let bits = if outcome && !end.discard {
+            let kept = (references as usize).wrapping_sub(usize::from(!held));
+            let bits = if outcome && !discard {
                 remote::ENDED | remote::OUTCOME
             } else {
                 remote::ENDED
             };
-            Some((word | bits).wrapping_add(kept.wrapping_mul(remote::ONE)))
-        });
-        finished(before)
+            let new = (word | bits).wrapping_add(kept.wrapping_mul(remote::ONE));
+            // Ordering: AcqRel. Release hands the outcome to the handle, and the owner's uses of the cell to the thread that
+            // frees it. Acquire takes over the awaiter.
+            match self
+                .remote
+                .compare_exchange_weak(word, new, both, Ordering::Acquire)
+            {
+                Ok(_) => return finished,
+                Err(found) => word = found,
+            }
+        }
     }
 }

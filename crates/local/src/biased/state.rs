@@ -196,15 +196,15 @@ impl State {
     /// Replaces the remote word by what `next` makes of it; `None` leaves it. Returns what it was.
     #[inline]
     pub(super) fn update(&self, mut next: impl FnMut(usize) -> Option<usize>) -> usize {
-        let acquire = ordering!("local-task-alone-acquire", Acquire);
         // Ordering: Acquire. A caller that sees `ENDED` uses what the owner wrote to the cell before `finish`.
-        let mut word = self.remote.load(acquire);
+        let mut word = self.remote.load(Ordering::Acquire);
         while let Some(new) = next(word) {
             // Ordering: AcqRel. Release hands on what this thread did with its reference or before its wake. Acquire takes
             // over what other threads handed on.
-            let both = ordering!("local-task-update", AcqRel);
-            let exchanged = self.remote.compare_exchange_weak(word, new, both, acquire);
-            match exchanged {
+            match self
+                .remote
+                .compare_exchange_weak(word, new, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => break,
                 Err(found) => word = found,
             }

@@ -60,9 +60,8 @@ unsafe impl<T> Send for Either<T> where (Shared<T>, Outcome<T>): Send {}
 unsafe impl<T> Sync for Either<T> where Shared<T>: Sync {}
 
 /// What a handle is of.
-enum Kind<T> {
-    /// A copy of async-task's handle. Who takes it out forgets the original, or the copy.
-    Shared(ManuallyDrop<Shared<T>>),
+enum Kind {
+    Shared,
     Local(Cell),
     /// There is no cell any more.
     Empty,
@@ -110,7 +109,7 @@ impl<T> Either<T> {
     /// If there is a handle, the caller forgets the outcome.
     #[inline]
     pub(crate) unsafe fn ready(outcome: &Outcome<T>) -> Option<Self> {
-        (needs_no_place::<T>() && outcome.is_output()).then(|| Self::of(tags(READY)))
+        (needs_no_place::<T>() && outcome.result.is_ok()).then(|| Self::of(tags(READY)))
     }
 
     /// The same handle, of a fresh task. It gives the cell back, if the output needs no place.
@@ -148,16 +147,25 @@ impl<T> Either<T> {
     }
 
     #[inline]
-    fn kind(&self) -> Kind<T> {
+    fn kind(&self) -> Kind {
         if self.word.addr().get() & TAG == 0 {
-            // SAFETY: the word is that of a handle of this type, which is a pointer and nothing else. The copy is not dropped.
-            return Kind::Shared(unsafe { NonNull::from(self).cast().read() });
+            return Kind::Shared;
         }
         match NonNull::new(self.word.as_ptr().map_addr(|address| address & !TAGS)) {
             // `local` made the address out of a cell's, and the handle still has its reference.
             Some(cell) => Kind::Local(Cell(cell.cast())),
             None => Kind::Empty,
         }
+    }
+
+    /// A copy of async-task's handle. Who takes it out forgets the original, or the copy.
+    ///
+    /// # Safety
+    /// There is one: [`Kind::Shared`].
+    #[inline]
+    unsafe fn as_shared(&self) -> ManuallyDrop<Shared<T>> {
+        // SAFETY: the word is that of a handle of this type, as the caller says, which is a pointer and nothing else.
+        unsafe { NonNull::from(self).cast().read() }
     }
 
     /// Which task it is; `None` if there is no cell.
@@ -171,7 +179,8 @@ impl<T> Either<T> {
     #[inline]
     pub(super) fn is_finished(&self) -> bool {
         match self.kind() {
-            Kind::Shared(task) => task.is_finished(),
+            // SAFETY: the kind says so.
+            Kind::Shared => unsafe { self.as_shared() }.is_finished(),
             Kind::Local(cell) => cell.state().is_finished(),
             Kind::Empty => true,
         }
@@ -219,7 +228,9 @@ impl<T> Either<T> {
                 cell.step(|state| state.cancel_local(), State::cancel_remote);
             },
             Kind::Empty => {}
-            Kind::Shared(task) => {
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let task = unsafe { self.as_shared() };
                 // async-task's handle is cancelled by a future that has it. So such a future gets the copy for one poll. It drops
                 // the copy where it ends, and this handle becomes empty. Else the copy is forgotten with it, which has lent nothing
                 // out.
@@ -241,7 +252,9 @@ impl<T> Either<T> {
         let cell = match self.kind() {
             Kind::Local(cell) => cell,
             Kind::Empty => return Poll::Ready(self.take_ready()),
-            Kind::Shared(mut task) => {
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let mut task = unsafe { self.as_shared() };
                 let polled = Pin::new(&mut *task).poll(context);
                 match polled {
                     #[cfg(feature = "std")]
@@ -297,7 +310,9 @@ impl<T> Either<T> {
     #[inline]
     pub(super) fn detach(mut self) {
         match self.kind() {
-            Kind::Shared(task) => {
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let task = unsafe { self.as_shared() };
                 core::mem::forget(self);
                 ManuallyDrop::into_inner(task).detach();
             }
@@ -344,7 +359,8 @@ impl<T> Either<T> {
         awaited::forget(self.id());
         match self.kind() {
             // The caller is the destructor: nothing uses the original any more.
-            Kind::Shared(task) => drop(ManuallyDrop::into_inner(task)),
+            // SAFETY: the kind says so.
+            Kind::Shared => drop(ManuallyDrop::into_inner(unsafe { self.as_shared() })),
             Kind::Local(cell) => self.end(cell, HandleEnd::Cancel),
             Kind::Empty => {}
         }

@@ -149,19 +149,6 @@ impl<C: Core, F> Guarded<C, F> {
         drop(waker);
     }
 
-    /// Registers the task at its first `Pending`.
-    #[inline]
-    fn register(&mut self, context: &Context<'_>) {
-        // SAFETY: the future is alive.
-        let core = unsafe { self.core() };
-        if let Some(registry) = core.registry() {
-            // SAFETY: this is a poll of a task of that executor.
-            self.key = unsafe { registry.insert(context.waker()) };
-            debug_assert!(self.key < ENDED);
-        }
-    }
-
-    /// The outcome of a task that panicked.
     #[cold]
     fn fail<T>(&self, output: Option<T>, payload: Payload) -> Outcome<T> {
         if let Some(output) = output {
@@ -214,8 +201,13 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                 // pinned.
                 unsafe { ManuallyDrop::drop(&mut this.future) };
             } else if key == NEW {
-                // A task that cannot register ends like one that panics.
-                this.register(context);
+                // SAFETY: the future is alive.
+                if let Some(registry) = unsafe { this.core() }.registry() {
+                    // A task that cannot register ends like one that panics.
+                    // SAFETY: this is a poll of a task of that executor.
+                    this.key = unsafe { registry.insert(context.waker()) };
+                    debug_assert!(this.key < ENDED);
+                }
             }
         }));
         if let Err(payload) = caught {
@@ -266,7 +258,7 @@ impl<C: Core, F> Drop for Guarded<C, F> {
 /// be gone when a handle is dropped.
 pub struct Outcome<T> {
     /// `into_result` or `drop` takes it, once.
-    result: ManuallyDrop<Result<T, Payload>>,
+    pub(super) result: ManuallyDrop<Result<T, Payload>>,
     handler: Option<PanicHandler>,
 }
 
@@ -291,12 +283,6 @@ impl<T> Outcome<T> {
             result: ManuallyDrop::new(Err(payload)),
             handler,
         }
-    }
-
-    /// Whether it is an output, and no panic.
-    #[inline]
-    pub(super) fn is_output(&self) -> bool {
-        self.result.is_ok()
     }
 
     /// Delivers it.
