@@ -14,7 +14,7 @@ use crate::cells;
 use crate::core::LocalMetrics;
 use crate::drive::Drive;
 use crate::on_owner::OnOwner;
-use crate::spawn::{LocalScheduler, LocalSpawner, Spawn, Wake};
+use crate::spawn::{LocalScheduler, LocalSpawner, Wake};
 use crate::task::guarded::boxing_large;
 use crate::task::local::cell::LocalCore;
 use crate::task::{PanicHandler, Task, spawn_many};
@@ -389,15 +389,6 @@ impl<'a> LocalExecutor<'a> {
         LocalSpawner { core }
     }
 
-    /// A handle that queues runnables of cells which the executor did not make, from any thread.
-    /// [`LocalScheduler`] has an example.
-    #[must_use = "a handle spawns nothing by itself"]
-    pub fn scheduler(&self) -> LocalScheduler {
-        LocalScheduler {
-            spawner: self.spawner(),
-        }
-    }
-
     /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues
     /// go from empty to non-empty. This method calls it at once if a task is queued already. The event loop then calls
     /// [`run_for`](Self::run_for), or [`run_until_stalled`](Self::run_until_stalled).
@@ -457,17 +448,14 @@ impl<'a> LocalExecutor<'a> {
     }
 }
 
-impl<'a, F: Future<Output: 'a> + 'a> Spawn<F> for &LocalExecutor<'a> {
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_task(&self, future: F) -> Task<F::Output> {
-        self.spawn(future)
-    }
-
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
-        self.spawn_eager(future)
+impl LocalExecutor<'_> {
+    /// A handle that queues runnables of cells which the executor did not make, from any thread.
+    /// [`LocalScheduler`] has an example.
+    #[must_use = "a handle spawns nothing by itself"]
+    pub fn scheduler(&self) -> LocalScheduler {
+        LocalScheduler {
+            spawner: self.spawner(),
+        }
     }
 }
 

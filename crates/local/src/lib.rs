@@ -57,8 +57,8 @@ pub use crate::{
 pub use crate::{
     core::LocalMetrics,
     executor::LocalExecutor,
-    group::{TaskError, TaskGroup, TaskSet},
-    spawn::{LocalScheduler, LocalSpawner, Spawn},
+    group::{Spawn, TaskError, TaskGroup, TaskSet},
+    spawn::{LocalScheduler, LocalSpawner},
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task, TaskId},
     thread_id::{ThreadNumber, thread_id},

@@ -6,7 +6,7 @@ use core::future::Future;
 use core::ops::Deref;
 
 use crate::executor::{End, LocalExecutor};
-use crate::spawn::{LocalSpawner, Spawn, Wake};
+use crate::spawn::{LocalSpawner, Wake};
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
 
@@ -145,20 +145,6 @@ impl StaticLocalExecutor {
     #[must_use = "a handle spawns nothing by itself"]
     pub fn spawner(&'static self) -> LocalSpawner {
         self.0.spawner()
-    }
-}
-
-impl<F: Future<Output: 'static> + 'static> Spawn<F> for &'static StaticLocalExecutor {
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_task(&self, future: F) -> Task<F::Output> {
-        StaticLocalExecutor::spawn(self, future)
-    }
-
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
-        StaticLocalExecutor::spawn_eager(self, future)
     }
 }
 

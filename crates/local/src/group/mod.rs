@@ -1,6 +1,7 @@
 //! [`TaskGroup`]: children that end before the work that has spawned them goes on.
 
 pub mod block;
+mod spawn;
 mod task_group;
 mod task_set;
 mod tasks;
@@ -9,6 +10,7 @@ mod tasks;
 mod tests;
 
 pub use self::{
+    spawn::Spawn,
     task_group::TaskGroup,
     task_set::{TaskError, TaskSet},
 };

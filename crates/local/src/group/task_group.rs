@@ -11,8 +11,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
 use super::block::CHILDREN;
+use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
-use crate::spawn::Spawn;
 use crate::task::either::End;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};

@@ -9,8 +9,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll};
 
 use super::block::CHILDREN;
+use super::spawn::Spawn;
 use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
-use crate::spawn::Spawn;
 use crate::task::either::End;
 use crate::unwind::{Payload, contain};
 
