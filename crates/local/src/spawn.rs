@@ -279,7 +279,8 @@ impl fmt::Debug for LocalSpawner {
     }
 }
 
-/// Queues runnables of [`async_task`] cells on the executor of one thread. [`LocalExecutor::scheduler`](crate::LocalExecutor::scheduler) makes it.
+/// Queues runnables of [`async_task`] cells on the executor of one thread.
+/// [`LocalExecutor::scheduler`](crate::LocalExecutor::scheduler) makes it.
 ///
 /// It is for programs that bring their own cells: with metadata of their own in the schedule function, or with the plain
 /// [`async_task::Task`] as the handle. The schedule function of a cell keeps a scheduler, and calls [`schedule`](Self::schedule).
@@ -294,7 +295,7 @@ impl fmt::Debug for LocalSpawner {
 /// - A panic stays in the cell only if the cell was built with `Builder::propagate_panic`. Else it is a panic of the small task,
 ///   which goes to the executor's panic handler.
 /// - The drop of the executor drops the runnables that are queued. It does not find the cells that wait for a wake, and
-///   [`is_empty`](LocalExecutor::is_empty) does not count them. A later wake on the executor's thread drops the runnable. One on
+///   [`is_empty`](crate::LocalExecutor::is_empty) does not count them. A later wake on the executor's thread drops the runnable. One on
 ///   another thread leaks it, since its future may have to stay on its thread; a handle that awaits it waits without end.
 ///
 /// # Examples

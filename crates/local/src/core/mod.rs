@@ -56,7 +56,8 @@ pub struct CoreOf<R: Queueable> {
 }
 
 // SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `keeps_pending`, `pending`, `depth`, `eager_left`, `awaited` and
-// `tally`. `Register` and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is Send and Sync.
+// `tally`. `Register` and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is
+// Send and Sync.
 unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 // SAFETY: see `Send`: other threads reach only what is Sync.
 unsafe impl<R: Queueable + Send> Sync for CoreOf<R> {}
