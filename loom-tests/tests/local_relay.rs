@@ -60,8 +60,8 @@ fn bell(message: &Arc<Message>) -> Plain<Bell> {
 
 /// A clone wakes while the poll ends and the relay is settled: the task is woken once, after what came before the wake.
 ///
-/// Fails under: `relay-wake-lost`, `relay-wake-twice`, `relay-wake-acquire`, `relay-wake-release`, `relay-settle-acquire`,
-/// `relay-settle-release`, `relay-wake-keeps` (the relay leaks).
+/// Fails under: `relay-wake-lost`, `relay-wake-twice`, `relay-wake-acquire`, `relay-wake-release`, `relay-settle-order`,
+/// `relay-wake-keeps` (the relay leaks).
 #[test]
 fn relay_wake_against_settle() {
     model(|| {

@@ -85,33 +85,23 @@ impl<F: Future> Future for Abortable<F> {
         let Some(future) = this.future.as_mut().as_pin_mut() else {
             panic!("an abortable future is not polled after its end");
         };
-        if this.shared.lock().aborted {
-            this.future.set(None);
-            return Poll::Ready(None);
-        }
-        if let Poll::Ready(output) = future.poll(context) {
-            this.future.set(None);
-            return Poll::Ready(Some(output));
-        }
-        if leave(this.shared, context.waker()) {
-            return Poll::Pending;
+        if !this.shared.lock().aborted {
+            if let Poll::Ready(output) = future.poll(context) {
+                this.future.set(None);
+                return Poll::Ready(Some(output));
+            }
+            // Cloned outside of the lock, and dropped behind it: wakers are users' code.
+            let mut waker = Some(context.waker().clone());
+            let mut state = this.shared.lock();
+            if !state.aborted || weakened!("abort-unseen") {
+                // Leaves the waker for an abort.
+                core::mem::swap(&mut state.waker, &mut waker);
+                return Poll::Pending;
+            }
         }
         this.future.set(None);
         Poll::Ready(None)
     }
-}
-
-/// Leaves the waker for an abort. False if one came before.
-fn leave(shared: &Mutex<State>, waker: &Waker) -> bool {
-    // Cloned and dropped outside of the lock: wakers are users' code.
-    let mut waker = Some(waker.clone());
-    let mut state = shared.lock();
-    if state.aborted && !weakened!("abort-unseen") {
-        return false;
-    }
-    core::mem::swap(&mut state.waker, &mut waker);
-    drop(state);
-    true
 }
 
 impl<F> fmt::Debug for Abortable<F> {

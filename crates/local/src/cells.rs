@@ -50,13 +50,8 @@ impl Class {
         }
     }
 
-    /// In bytes.
-    const fn size(self) -> usize {
-        SMALLEST << self as usize
-    }
-
     const fn layout(self) -> Layout {
-        match Layout::from_size_align(self.size(), ALIGN) {
+        match Layout::from_size_align(SMALLEST << self as usize, ALIGN) {
             Ok(layout) => layout,
             Err(_) => unreachable!(),
         }
@@ -65,10 +60,11 @@ impl Class {
     /// Memory of this class: the thread's free cell, or new memory.
     #[inline]
     pub(crate) fn allocate(self) -> NonNull<u8> {
-        match kept::take(self) {
-            Some(cell) => cell,
-            None => self.allocate_new(),
+        #[cfg(feature = "std")]
+        if let Some(cell) = kept::take(self) {
+            return cell;
         }
+        self.allocate_new()
     }
 
     #[cold]
@@ -84,10 +80,12 @@ impl Class {
     /// The memory came out of [`allocate`](Self::allocate) of this class, on any thread, and nothing uses it.
     #[inline]
     pub(crate) unsafe fn keep(self, cell: NonNull<u8>) {
-        if let Err(cell) = kept::put(self, cell) {
-            // SAFETY: the caller's promise, and the thread does not keep it.
-            unsafe { self.free(cell) };
-        }
+        #[cfg(feature = "std")]
+        let Err(cell) = kept::put(self, cell) else {
+            return;
+        };
+        // SAFETY: the caller's promise, and the thread does not keep it.
+        unsafe { self.free(cell) };
     }
 
     /// Gives memory of this class to the allocator.
@@ -101,6 +99,7 @@ impl Class {
     }
 }
 
+#[cfg(feature = "std")]
 pub use self::kept::give_back;
 
 #[cfg(feature = "std")]
@@ -121,13 +120,6 @@ mod kept {
         slots: [Cell<*mut u8>; Class::ALL.len()],
         /// Whether a slot may have a cell.
         armed: Cell<bool>,
-    }
-
-    impl Kept {
-        #[inline]
-        fn slot(&self, class: Class) -> &Cell<*mut u8> {
-            &self.slots[class as usize]
-        }
     }
 
     terrace_sync::thread_local! {
@@ -162,7 +154,7 @@ mod kept {
     #[inline]
     pub(super) fn take(class: Class) -> Option<NonNull<u8>> {
         KEPT.with(|kept| {
-            let slot = kept.slot(class);
+            let slot = &kept.slots[class as usize];
             let cell = slot.get();
             if cell.addr() <= UNARMED.addr() {
                 return None;
@@ -176,7 +168,7 @@ mod kept {
     #[inline]
     pub(super) fn put(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
         KEPT.with(|kept| {
-            let slot = kept.slot(class);
+            let slot = &kept.slots[class as usize];
             if slot.get().is_null() {
                 slot.set(cell.as_ptr());
                 return Ok(());
@@ -188,7 +180,7 @@ mod kept {
     /// As `put`, where the slot has no room so far: it has from now on, if a destructor gives its cell back.
     #[cold]
     fn put_first(kept: &Kept, class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
-        let slot = kept.slot(class);
+        let slot = &kept.slots[class as usize];
         if slot.get() != UNARMED || GUARD.try_with(|_| ()).is_err() {
             return Err(cell);
         }
@@ -210,7 +202,7 @@ mod kept {
     #[cold]
     fn give_back_all(kept: &Kept) {
         for class in Class::ALL {
-            let cell = kept.slot(class).replace(UNARMED);
+            let cell = kept.slots[class as usize].replace(UNARMED);
             if cell.addr() <= UNARMED.addr() {
                 continue;
             }
@@ -222,26 +214,10 @@ mod kept {
     }
 }
 
+/// There is nothing to give back: no memory belongs to a thread.
 #[cfg(not(feature = "std"))]
-mod kept {
-    //! No cells are kept.
-
-    use core::ptr::NonNull;
-
-    use super::Class;
-
-    pub(super) fn take(_class: Class) -> Option<NonNull<u8>> {
-        None
-    }
-
-    pub(super) fn put(_class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
-        Err(cell)
-    }
-
-    /// There are none to give back.
-    #[inline]
-    pub fn give_back() {}
-}
+#[inline]
+pub fn give_back() {}
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {

@@ -46,31 +46,8 @@ impl OnOwner<'_, LocalCore> {
         // No close frees the core while this call is entered.
         let _entered = self.enter();
         self.begin_turn();
-        // SAFETY: callers are the two methods here that pop, and drivers of this core's mailbox.
+        // SAFETY: the task came out of this core's mailbox.
         unsafe { task.run(self) };
-    }
-
-    /// Polls up to `polls` tasks; whether one is left in the queue. Then it has called the on-ready hook.
-    pub(crate) fn run_for(self, polls: usize) -> bool {
-        for _ in 0..polls {
-            let Some(task) = self.mailbox().pop() else {
-                cells::give_back();
-                return false;
-            };
-            self.run(task);
-        }
-        self.notify_of_rest();
-        self.has_queued()
-    }
-
-    /// Polls tasks until none is queued; how many polls that took.
-    pub(crate) fn run_until_stalled(self) -> usize {
-        let mut polls = 0;
-        while let Some(task) = self.mailbox().pop() {
-            self.run(task);
-            polls += 1;
-        }
-        polls
     }
 }
 

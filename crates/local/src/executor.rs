@@ -7,14 +7,14 @@ use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::pin;
 
-use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
+use terrace_sync::unmodelled::Arc;
 
 use crate::cells;
 use crate::core::LocalMetrics;
 use crate::drive::Drive;
 use crate::on_owner::OnOwner;
-use crate::spawn::{LocalSpawner, Wake};
+use crate::spawn::{LocalScheduler, LocalSpawner, Wake};
 use crate::task::guarded::boxing_large;
 use crate::task::local::cell::LocalCore;
 use crate::task::{PanicHandler, Task, spawn_many};
@@ -59,7 +59,7 @@ use crate::unwind::Payload;
 pub struct LocalExecutor<'a> {
     /// Made on first use, on the executor's thread.
     core: OnceCell<Arc<LocalCore>>,
-    end: End,
+    pub(crate) end: End,
     /// Invariant over what tasks borrow; neither Send nor Sync.
     _tasks: PhantomData<UnsafeCell<&'a alloc::rc::Rc<()>>>,
 }
@@ -101,14 +101,6 @@ impl LocalExecutor<'static> {
     #[must_use = "the call only reads a value"]
     pub fn core(&self) -> &Arc<LocalCore> {
         self.shared()
-    }
-
-    /// Gives up closing the core, which keeps no further task in its registry.
-    pub(crate) fn leak_core(&mut self) {
-        if self.end == End::Close {
-            self.end = End::Leak;
-            self.here().registry().keep_no_more();
-        }
     }
 }
 
@@ -301,7 +293,13 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(executor.run_until_stalled(), 0);
     /// ```
     pub fn run_until_stalled(&self) -> usize {
-        self.here().run_until_stalled()
+        let core = self.here();
+        let mut polls = 0;
+        while let Some(task) = core.mailbox().pop() {
+            core.run(task);
+            polls += 1;
+        }
+        polls
     }
 
     /// Polls up to `budget` tasks, and returns whether more are queued. Never waits: for an event loop that has other things to do,
@@ -320,7 +318,16 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(!executor.run_for(3));
     /// ```
     pub fn run_for(&self, budget: usize) -> bool {
-        self.here().run_for(budget)
+        let core = self.here();
+        for _ in 0..budget {
+            let Some(task) = core.mailbox().pop() else {
+                cells::give_back();
+                return false;
+            };
+            core.run(task);
+        }
+        core.notify_of_rest();
+        core.has_queued()
     }
 
     /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
@@ -352,7 +359,7 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
-        self.here().is_empty()
+        self.here().tally.alive() == 0
     }
 
     /// What the executor has done so far, in numbers. A few loads; zeros before its first use.
@@ -361,7 +368,17 @@ impl<'a> LocalExecutor<'a> {
     /// [`LocalMetrics`] has an example.
     #[must_use = "it is a copy for the caller to read"]
     pub fn metrics(&self) -> LocalMetrics {
-        self.here().metrics()
+        let core = self.here();
+        // First: an item of another thread is in the run queue, and its spawn in the tally, or neither matters yet.
+        core.mailbox().admit();
+        let tally = &core.tally;
+        LocalMetrics {
+            num_alive_tasks: tally.alive(),
+            spawned_tasks_count: tally.spawned(),
+            queue_depth: core.mailbox().queued(),
+            poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
+            park_count: tally.parks.get(),
+        }
     }
 
     /// A handle that spawns onto this executor from any thread.
@@ -426,7 +443,19 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(panics.recv().unwrap().downcast_ref(), Some(&"oh"));
     /// ```
     pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
-        self.here().set_panic_handler(PanicHandler::new(handler));
+        let set = self.here().panic_handler.set(PanicHandler::new(handler));
+        assert!(set.is_ok(), "this executor already has a panic handler");
+    }
+}
+
+impl LocalExecutor<'_> {
+    /// A handle that queues runnables of cells which the executor did not make, from any thread.
+    /// [`LocalScheduler`] has an example.
+    #[must_use = "a handle spawns nothing by itself"]
+    pub fn scheduler(&self) -> LocalScheduler {
+        LocalScheduler {
+            spawner: self.spawner(),
+        }
     }
 }
 

@@ -18,41 +18,30 @@ extern crate std;
 pub mod abort;
 #[doc(hidden)]
 pub mod biased;
-#[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod cells;
 #[cfg(any(not(feature = "std"), doc))]
 pub mod context;
-#[cfg(not(terrace_loom))]
 mod core;
-#[cfg(not(terrace_loom))]
 mod drive;
-#[cfg(not(terrace_loom))]
 mod executor;
-#[cfg(not(terrace_loom))]
-mod foreign;
 #[doc(hidden)]
 pub mod group;
 #[doc(hidden)]
 pub mod mailbox;
-#[cfg(all(feature = "std", not(terrace_loom)))]
+#[cfg(feature = "std")]
 mod name;
 mod on_owner;
 #[doc(hidden)]
 pub mod registry;
 #[doc(hidden)]
 pub mod relay;
-#[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod settle;
-#[cfg(not(terrace_loom))]
 mod spawn;
-#[cfg(not(terrace_loom))]
 mod static_executor;
-#[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod task;
-#[cfg(not(terrace_loom))]
 mod thread_id;
 #[cfg(doctest)]
 mod types;
@@ -60,29 +49,25 @@ mod unwind;
 #[doc(hidden)]
 pub mod wait_list;
 
-#[doc(hidden)]
-pub use crate::{
-    on_owner::OnOwner,
-    unwind::{contain, drop_payload},
-};
-pub use unwind::Payload;
-
 #[cfg(feature = "std")]
-pub use crate::abort::{AbortHandle, Abortable, abortable};
-#[cfg(all(feature = "std", not(terrace_loom)))]
-pub use crate::name::{Named, TaskName, named};
-
-#[cfg(not(terrace_loom))]
+pub use crate::{
+    abort::{AbortHandle, Abortable, abortable},
+    name::{Named, TaskName, named},
+};
 pub use crate::{
     core::LocalMetrics,
     executor::LocalExecutor,
-    foreign::LocalScheduler,
     group::{Spawn, TaskError, TaskGroup, TaskSet},
-    spawn::LocalSpawner,
+    spawn::{LocalScheduler, LocalSpawner},
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task, TaskId},
     thread_id::{ThreadNumber, thread_id},
+    unwind::Payload,
 };
-#[cfg(not(terrace_loom))]
 #[doc(hidden)]
-pub use crate::{core::eager, task::local::cell::LocalCore};
+pub use crate::{
+    core::eager,
+    on_owner::OnOwner,
+    task::local::cell::LocalCore,
+    unwind::{contain, drop_payload},
+};

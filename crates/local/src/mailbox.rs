@@ -185,14 +185,13 @@ impl<R: Queueable> Mailbox<R> {
 
     /// Whether it was closed; exact on the owner's thread.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn is_closed(&self) -> bool {
         // Ordering: Relaxed. The owner closes.
         self.closed.load(Ordering::Relaxed)
     }
 }
 
-impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
+impl<R: Queueable> OnOwner<'_, Mailbox<R>> {
     /// Queues a runnable. The caller wakes a driver later, by [`wake_sleeper`](Mailbox::wake_sleeper).
     #[inline]
     pub fn push_quietly(self, runnable: R) {
@@ -225,7 +224,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
             match unsafe { runnable.arrive() } {
                 Arrived::Queue(runnable) => self.queue.push_back(runnable),
                 Arrived::UsedUp => {}
-                Arrived::Awaited => self.item_arrived(),
+                Arrived::Awaited => self.awaited.set(self.awaited.get() - 1),
             }
         }
     }
@@ -233,59 +232,38 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// A task has ended while another thread pushes an item of it, or has pushed one: `drain` waits for the item.
     #[cold]
     pub fn await_item(self) {
-        if !weakened!("local-task-await-item") {
-            self.awaited.set(self.awaited.get() + 1);
-        }
-    }
-
-    /// The item has arrived.
-    #[cold]
-    fn item_arrived(self) {
-        if !weakened!("local-task-await-item") {
-            self.awaited.set(self.awaited.get() - 1);
-        }
+        self.awaited.set(self.awaited.get() + 1);
     }
 
     /// Whether nothing is queued; valid after a fence.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn is_empty(self) -> bool {
         self.queue.is_empty() && (weakened!("local-is-empty-inbox") || self.inbox.is_empty())
     }
 
     /// The number of runnables in the run queue.
-    #[must_use = "the call only reads a value"]
     pub fn queued(self) -> usize {
         self.queue.len()
-    }
-
-    /// The list of sleeping drivers.
-    pub(crate) fn waiters(self) -> OnOwner<'a, WaitList> {
-        // SAFETY: the list belongs to the thread that owns the mailbox.
-        unsafe { self.part(|mailbox| &mailbox.waiters) }
     }
 
     /// Hands everything that is queued to `each`. True if anything was there or came, if a push is still in flight, or an item
     /// awaited. In the last two cases, if nothing was there, it gives the pusher time to end.
     pub fn drain(self, mut each: impl FnMut(R)) -> bool {
+        let acquire = ordering!("local-in-flight-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release in `leave_flight`. This load comes before the look at the queues: it finds
         // there what a push that ended before has left.
-        let in_flight = self
-            .in_flight
-            .load(ordering!("local-in-flight-acquire", Acquire))
-            != 0;
+        let in_flight = self.in_flight.load(acquire) != 0;
         let mut found = false;
         loop {
             // An item that needed no turn counts as found, too: its pusher may not have left yet.
             found |= self.admit();
             // The runnable is out of the queue before `each` runs.
-            let Some(runnable) = self.queue.pop_front() else {
-                break;
-            };
+            let next = self.queue.pop_front();
+            let Some(runnable) = next else { break };
             found = true;
             each(runnable);
         }
-        let awaited = self.awaited.get() != 0;
+        let awaited = self.awaited.get() != 0 && !weakened!("local-task-await-item");
         if !found && (in_flight || awaited) {
             yield_now();
         }
@@ -322,10 +300,9 @@ impl<'a, R: Queueable> Driver<'a, R> {
     #[inline]
     #[must_use = "a driver runs nothing until it is driven"]
     pub fn new(mailbox: OnOwner<'a, Mailbox<R>>) -> Self {
-        Self {
-            mailbox,
-            waiter: Waiter::new(mailbox.waiters()),
-        }
+        // SAFETY: the list belongs to the thread that owns the mailbox.
+        let waiter = Waiter::new(unsafe { mailbox.part(|mailbox| &mailbox.waiters) });
+        Self { mailbox, waiter }
     }
 
     /// The driver was polled, so it is awake and looks at the queues before it sleeps again.

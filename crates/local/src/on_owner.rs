@@ -51,7 +51,6 @@ impl<'a, T: ?Sized> OnOwner<'a, T> {
 
     /// The value, without the proof.
     #[inline]
-    #[must_use = "the call only reads a value"]
     pub fn get(self) -> &'a T {
         self.of
     }

@@ -8,21 +8,16 @@
 //! once, and the mailbox waits for its item.
 
 use alloc::vec::Vec;
-#[cfg(not(terrace_loom))]
-use core::cell::Cell;
 use core::task::Waker;
 
+#[cfg(feature = "std")]
 use slab::Slab;
-#[cfg(not(terrace_loom))]
-use terrace_sync::cell::UnsafeCell;
 use terrace_sync::thread::yield_now;
 use terrace_sync::weakened;
 #[cfg(feature = "std")]
 use terrace_sync::{CachePadded, Mutex};
 
-#[cfg(not(terrace_loom))]
-use crate::on_owner::OnOwner;
-#[cfg(all(feature = "std", not(terrace_loom)))]
+#[cfg(feature = "std")]
 use crate::thread_id::thread_id;
 
 /// A set of wakers of pending tasks.
@@ -44,16 +39,14 @@ pub trait Register {
 }
 
 /// The shard of the calling thread. The threads of a pool are started one after the other, so that their numbers are mostly
-/// in a row.
-#[cfg(all(feature = "std", not(terrace_loom)))]
+/// in a row. A model asks for no number: that would be a step of its own.
+#[cfg(feature = "std")]
 fn shard() -> usize {
-    thread_id() as usize % SHARDS
-}
-
-/// Threads have no numbers in a model.
-#[cfg(all(feature = "std", terrace_loom))]
-fn shard() -> usize {
-    0
+    if cfg!(terrace_loom) {
+        0
+    } else {
+        thread_id() as usize % SHARDS
+    }
 }
 
 /// Parts of a [`Registry`], so that workers seldom meet at a lock. A power of two.
@@ -110,13 +103,11 @@ impl Registry {
     }
 
     /// How many tasks are registered; a hint. One lock for each shard.
-    #[must_use = "the call only reads a count"]
     pub fn registered(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     /// As [`registered`](Self::registered), for a report on a process that hangs: `None` where it would have to wait for a lock.
-    #[must_use = "the call only reads a count"]
     pub fn try_registered(&self) -> Option<usize> {
         let lengths = self
             .shards
@@ -155,7 +146,6 @@ pub(crate) const UNKEPT: u32 = u32::MAX - 2;
 /// # Panics
 /// If there are more pending tasks than keys.
 #[inline]
-#[must_use = "the call only reads a value"]
 pub fn key(entry: usize) -> u32 {
     match u32::try_from(entry) {
         Ok(key) if key < UNKEPT => key,
@@ -168,88 +158,13 @@ fn too_many() -> ! {
     panic!("too many tasks are pending")
 }
 
-/// The registry of an executor whose tasks live on one thread: no lock.
-///
-/// A waker that it keeps is a counted one, of two plain counts.
-#[cfg(not(terrace_loom))]
-pub(crate) struct LocalRegistry {
-    /// Whether the drop of the executor is to find every task. Invariant of both fields: only the owner touches them.
-    keeps: Cell<bool>,
-    /// Borrowed for one operation of the slab at a time: no users' code and no drop of a waker runs while a borrow lives.
-    wakers: UnsafeCell<Slab<Waker>>,
-}
-
-#[cfg(not(terrace_loom))]
-impl LocalRegistry {
-    /// An empty one.
-    pub(crate) fn new(keeps: bool) -> Self {
-        Self {
-            keeps: Cell::new(keeps),
-            wakers: UnsafeCell::new(Slab::new()),
-        }
-    }
-}
-
-#[cfg(not(terrace_loom))]
-impl Register for LocalRegistry {
-    #[inline]
-    unsafe fn insert(&self, waker: &Waker) -> u32 {
-        if !self.keeps.get() {
-            return UNKEPT;
-        }
-        let waker = waker.clone();
-        self.wakers.with_mut(|wakers| {
-            // SAFETY: the caller is in a poll of a task, and the owner alone polls them. `Slab::insert` moves wakers without running
-            // their code.
-            let wakers = unsafe { &mut *wakers };
-            key(wakers.insert(waker))
-        })
-    }
-
-    /// `None` if the registry does not keep the task.
-    #[inline]
-    unsafe fn remove(&self, key: u32) -> Option<Waker> {
-        if key == UNKEPT {
-            return None;
-        }
-        self.wakers.with_mut(|wakers| {
-            // SAFETY: the caller polls or drops the future of a task, and the owner alone does either. `try_remove` moves a waker
-            // without running its code.
-            let wakers = unsafe { &mut *wakers };
-            wakers.try_remove(key as usize)
-        })
-    }
-}
-
-#[cfg(not(terrace_loom))]
-impl OnOwner<'_, LocalRegistry> {
-    /// Keeps no further task from now on.
-    pub(crate) fn keep_no_more(self) {
-        self.keeps.set(false);
-    }
-
-    /// As [`Registry::close`]; `drain` reports an item that is still on its way as dropped.
-    pub(crate) fn close(self, drain: impl FnMut() -> bool) {
-        let pending = || {
-            self.wakers.with(|wakers| {
-                // SAFETY: this is the owner's thread. To clone a task's waker raises a count, and runs nothing that borrows.
-                let wakers = unsafe { &*wakers };
-                wakers.iter().map(|(_, waker)| waker.clone()).collect()
-            })
-        };
-        close(pending, drain);
-    }
-}
-
-fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
+/// Wakes all pending tasks and calls `drain`, until no task is left and `drain` has found nothing.
+pub(crate) fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
     loop {
         let wakers = pending();
-        let any = !wakers.is_empty();
-        for waker in wakers {
-            waker.wake();
-        }
+        let none = wakers.is_empty() || weakened!("local-close-registry");
+        wakers.into_iter().for_each(Waker::wake);
         let drained = drain();
-        let none = !any || weakened!("local-close-registry");
         if none && !drained {
             return;
         }

@@ -16,7 +16,7 @@
 use core::mem::ManuallyDrop;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, OnceLock, ordering, weakened};
 
@@ -26,6 +26,7 @@ const WOKEN: usize = 1;
 const SETTLED: usize = 2;
 
 /// What the clones of a lent waker share.
+#[derive(Default)]
 struct Relay {
     word: AtomicUsize,
     /// The task's waker. Invariant: the thread that settles writes it before `SETTLED`. Later it is read only.
@@ -43,14 +44,10 @@ impl Relay {
         let acquire = ordering!("relay-wake-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release in `settle`: the waker is there.
         if self.word.load(acquire) & SETTLED == 0 {
-            let order = if weakened!("relay-wake-release") {
-                Ordering::Acquire
-            } else {
-                Ordering::AcqRel
-            };
+            let both = ordering!("relay-wake-release", AcqRel);
             // Ordering: AcqRel. Release hands what came before the wake to `settle`, and so to the poll that follows. Acquire is
             // that of the load.
-            if self.word.fetch_or(WOKEN, order) & SETTLED == 0 {
+            if self.word.fetch_or(WOKEN, both) & SETTLED == 0 {
                 return;
             }
         }
@@ -63,18 +60,9 @@ impl Relay {
             // SAFETY: `SETTLED` is not set, so no other thread touches the waker, and this is called once.
             unsafe { *slot = Some(task) };
         });
-        let both = if weakened!("relay-settle-acquire") {
-            Ordering::Release
-        } else {
-            Ordering::AcqRel
-        };
-        let order = if weakened!("relay-settle-release") {
-            Ordering::Acquire
-        } else {
-            both
-        };
+        let both = ordering!("relay-settle-order", AcqRel);
         // Ordering: AcqRel. Release hands on the waker. Acquire takes over what came before the wakes so far.
-        let before = self.word.fetch_or(SETTLED, order);
+        let before = self.word.fetch_or(SETTLED, both);
         let woken = before & WOKEN != 0 && !weakened!("relay-wake-lost");
         if woken || weakened!("relay-wake-twice") {
             self.pass_on();
@@ -120,12 +108,7 @@ impl Lender {
 
     #[cold]
     fn relay(&self) -> &Arc<Relay> {
-        self.relay.get_or_init(|| {
-            Arc::new(Relay {
-                word: AtomicUsize::new(0),
-                task: UnsafeCell::new(None),
-            })
-        })
+        self.relay.get_or_init(Arc::default)
     }
 }
 

@@ -160,7 +160,10 @@ impl LocalExecutor<'static> {
     /// ```
     #[must_use = "an executor that nobody can name runs nothing"]
     pub fn leak(mut self) -> &'static StaticLocalExecutor {
-        self.leak_core();
+        if self.end == End::Close {
+            self.end = End::Leak;
+            self.here().keeps_pending.set(false);
+        }
         Box::leak(Box::new(StaticLocalExecutor(self)))
     }
 }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::any::Any;
 #[cfg(feature = "std")]
 pub(crate) use std::panic::catch_unwind;
-#[cfg(all(feature = "std", not(terrace_loom)))]
+#[cfg(feature = "std")]
 pub(crate) use std::panic::resume_unwind;
 
 /// The payload of a panic.
@@ -31,7 +31,6 @@ pub fn contain(f: impl FnOnce()) {
 pub(crate) struct Contained<T>(pub(crate) Option<T>);
 
 /// A closure of users.
-#[cfg(not(terrace_loom))]
 pub(crate) type Callback<F> = Contained<Box<F>>;
 
 impl<T> Contained<T> {

@@ -13,7 +13,6 @@
 //! later. No thread waits for a walker.
 
 use alloc::boxed::Box;
-use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::task::Waker;
 
@@ -42,7 +41,7 @@ struct Node {
     /// The node unlinked before this one. Invariant: only the owner touches it.
     unlinked_before: UnsafeCell<*mut Node>,
     /// Invariant: it is only read while the node is in the list or a walker may have reached it. `free` takes it out.
-    waker: UnsafeCell<ManuallyDrop<Waker>>,
+    waker: UnsafeCell<Waker>,
 }
 
 /// The sleeping drivers of one executor.
@@ -102,9 +101,9 @@ impl WaitList {
     }
 
     fn wake(&self, wakes: Wakes) {
+        let acquire = ordering!("local-walk-enter-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release in `free_unlinked`: the walk does not reach a node unlinked before.
-        self.walkers
-            .fetch_add(1, ordering!("local-walk-enter-acquire", Acquire));
+        self.walkers.fetch_add(1, acquire);
         // Ordering: Acquire, pairs with the Release of the link.
         let mut at = self.first.load(Ordering::Acquire);
         while let Some(node) = NonNull::new(at) {
@@ -141,9 +140,9 @@ impl WaitList {
             // Ordering: Acquire, pairs with the Release of the link, as for `first`.
             at = node.next.load(Ordering::Acquire);
         }
+        let release = ordering!("local-walk-leave-release", Release);
         // Ordering: Release, pairs with the Acquire in `free_unlinked`: the owner frees a node after the walk.
-        self.walkers
-            .fetch_sub(1, ordering!("local-walk-leave-release", Release));
+        self.walkers.fetch_sub(1, release);
     }
 }
 
@@ -156,7 +155,7 @@ impl<'a> OnOwner<'a, WaitList> {
             // Ordering: Relaxed. This thread wrote it.
             next: AtomicPtr::new(first.load(Ordering::Relaxed)),
             unlinked_before: UnsafeCell::new(ptr::null_mut()),
-            waker: UnsafeCell::new(ManuallyDrop::new(waker)),
+            waker: UnsafeCell::new(waker),
         })));
         // Ordering: Release, pairs with the Acquire of walkers: they see the content of this node and of those behind it.
         first.store(node.as_ptr(), Ordering::Release);
@@ -298,13 +297,10 @@ impl<'a> Waiter<'a> {
     fn end_sleep(&self, node: NonNull<Node>) {
         // SAFETY: this waiter's node is in the list, so it is not freed.
         let node = unsafe { node.as_ref() };
+        let acquire = ordering!("local-wake-up-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees the items that the other one
         // queued.
-        if node
-            .state
-            .swap(AWAKE, ordering!("local-wake-up-acquire", Acquire))
-            == ASLEEP
-        {
+        if node.state.swap(AWAKE, acquire) == ASLEEP {
             // Ordering: Relaxed. A thread that reads the old value walks in vain.
             self.list.asleep.fetch_sub(1, Ordering::Relaxed);
         }
@@ -332,13 +328,8 @@ unsafe fn free(mut at: *mut Node, next: impl Fn(&mut Node) -> *mut Node) {
         let mut node = unsafe { Box::from_raw(at) };
         at = next(&mut node);
         // An access that loom sees: it must not meet that of a walker.
-        let waker = node.waker.with_mut(|waker| {
-            // SAFETY: this function owns the node.
-            let waker = unsafe { &mut *waker };
-            // SAFETY: the node is freed here, so nothing takes the waker again.
-            unsafe { ManuallyDrop::take(waker) }
-        });
-        contain(|| drop(waker));
+        node.waker.with_mut(|_| ());
+        contain(|| drop(node));
     }
 }
 

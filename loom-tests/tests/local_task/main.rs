@@ -64,7 +64,7 @@ fn ends_while_waited_for(wakers: usize) {
 
 /// A handle waits on another thread while the task ends: the owner wakes it, and it sees the whole outcome.
 ///
-/// Fails under: `local-task-merge-release`.
+/// Fails under: `local-task-merge-order`.
 #[test]
 fn local_task_outcome_is_waited_for() {
     ends_while_waited_for(1);

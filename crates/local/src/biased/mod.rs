@@ -33,13 +33,11 @@
 //! The only users' code that runs in here is that of wakers, in [`join`](State::join), while nothing is borrowed. So
 //! loom models all of it: `loom-tests/tests/local_task`.
 
-mod local;
-mod remote;
+mod owner;
 mod state;
 #[cfg(all(test, feature = "std", not(any(terrace_loom, terrace_shuttle))))]
 #[path = "../../tests/biased/mod.rs"]
 mod tests;
-mod turn;
 
+pub use self::owner::{Arrival, Finished, Left, Pended};
 pub use self::state::{HandleEnd, Joined, Reference, Side, State, Step};
-pub use self::turn::{Arrival, Finished, Left, Pended};

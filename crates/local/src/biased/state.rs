@@ -1,4 +1,4 @@
-//! The two words of a [`State`], and the steps that every side has in common.
+//! The two words of a [`State`], the steps that every side has in common, and those of every thread but the owner's.
 
 use core::task::Waker;
 
@@ -218,11 +218,8 @@ impl State {
     pub fn release_ended(&self) -> bool {
         // Ordering: Acquire, pairs with the Release of the other threads' decrements. The only reference need not count
         // down.
-        if count(
-            self.remote
-                .load(ordering!("local-task-last-acquire", Acquire)),
-        ) == 1
-        {
+        let acquire = ordering!("local-task-last-acquire", Acquire);
+        if count(self.remote.load(acquire)) == 1 {
             return true;
         }
         // Ordering: AcqRel, so that all uses of the cell come before the last decrement's caller frees it.
@@ -238,7 +235,6 @@ impl State {
 
     /// Whether the task has ended: the owner has dropped the future, and written the outcome if there is one.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn is_finished(&self) -> bool {
         // Ordering: Acquire, pairs with the Release in `finish`.
         self.remote.load(Ordering::Acquire) & remote::ENDED != 0
@@ -247,7 +243,6 @@ impl State {
     /// Whether [`finish_at_spawn`](crate::OnOwner::finish_at_spawn) ended the task, in memory of a class. Then the caller, its
     /// handle, has the only reference. The outcome is there, and no awaiter.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn is_fresh(&self) -> bool {
         // Ordering: Relaxed. The handle came from the thread that stored it, and brought all that came before. There is no
         // other reference by which a thread could have changed the word since.
@@ -256,7 +251,6 @@ impl State {
 
     /// Whether an ended task has an outcome for its handle.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn has_outcome(&self) -> bool {
         // Ordering: Relaxed. The caller has seen, with Acquire, that the task has ended.
         self.remote.load(Ordering::Relaxed) & remote::OUTCOME != 0
@@ -355,5 +349,104 @@ impl OnOwner<'_, State> {
     #[inline]
     pub(super) fn has_ended(self) -> bool {
         self.with_word(|word| word.flags & local::ENDED != 0)
+    }
+}
+
+/// The steps of every thread but the owner's, and of all threads once the task has ended.
+impl State {
+    /// Counts another reference.
+    #[inline]
+    pub fn clone_remote(&self) {
+        // Ordering: Relaxed. The caller's own reference keeps the cell.
+        let before = self.remote.fetch_add(remote::ONE, Ordering::Relaxed);
+        if count(before) > LIMIT {
+            too_many_references();
+        }
+    }
+
+    /// A wake.
+    pub fn wake_remote(&self, reference: Reference) -> Step {
+        match (self.ask(remote::WOKEN, reference), reference) {
+            (Step::Ended, Reference::UsedUp) => self.release_remote(),
+            (Step::Ended, Reference::Kept) => Step::Nothing,
+            (step, _) => step,
+        }
+    }
+
+    /// Drops a reference.
+    pub fn release_remote(&self) -> Step {
+        self.leave(0)
+    }
+
+    /// The handle goes.
+    pub fn drop_handle_remote(&self, end: HandleEnd) -> Step {
+        match end {
+            HandleEnd::Detach => self.leave(remote::DETACHED),
+            HandleEnd::Cancel => self.ask(remote::CANCELLED | remote::DETACHED, Reference::UsedUp),
+        }
+    }
+
+    /// The handle cancels the task, and stays.
+    pub fn cancel_remote(&self) -> Step {
+        self.ask(remote::CANCELLED, Reference::Kept)
+    }
+
+    /// Sets `bits`, and makes the owner look at them. If the task has [ended](Step::Ended), the caller keeps its reference in any case.
+    fn ask(&self, bits: usize, reference: Reference) -> Step {
+        let given = usize::from(reference == Reference::UsedUp);
+        let before = self.update(|word| {
+            if word & remote::ENDED != 0 {
+                return None;
+            }
+            let is_first = word & remote::NOTIFIED == 0;
+            // A new item takes the caller's reference, or a new one; an item that exists has its own.
+            let added = usize::from(is_first).wrapping_sub(given);
+            let coalesces = bits == remote::WOKEN && !is_first && given == 0;
+            if coalesces && weakened!("local-task-wake-coalesced") {
+                return None;
+            }
+            // A step even where no bit changes: the item that exists must bring what this thread wrote before.
+            let new = word | bits | remote::NOTIFIED;
+            Some(new.wrapping_add(added.wrapping_mul(remote::ONE)))
+        });
+        if before & remote::ENDED != 0 {
+            return Step::Ended;
+        }
+        if before & remote::NOTIFIED != 0 {
+            return Step::Nothing;
+        }
+        if reference == Reference::Kept && count(before) > LIMIT {
+            too_many_references();
+        }
+        Step::Queue
+    }
+
+    /// Sets `bits` and drops a reference. With any bits the reference is the handle's.
+    fn leave(&self, bits: usize) -> Step {
+        let mut asks = false;
+        let before = self.update(|word| {
+            if word & remote::ENDED != 0 {
+                return None;
+            }
+            // Only the owner can tell whether this reference is the last one. If it may be, the owner gets it with an item.
+            // An item that is on its way makes the owner look, too: when it uses up that item's reference.
+            // Ordering: Relaxed, see `set_registered`.
+            asks = count(word) <= 1
+                && word & remote::NOTIFIED == 0
+                && self.registered.load(Ordering::Relaxed) == 0
+                && !weakened!("local-task-last-remote");
+            Some(if asks {
+                word | bits | remote::NOTIFIED
+            } else {
+                (word | bits).wrapping_sub(remote::ONE)
+            })
+        });
+        if before & remote::ENDED == 0 {
+            return if asks { Step::Queue } else { Step::Nothing };
+        }
+        if bits != 0 {
+            return Step::Ended;
+        }
+        Step::free_if(self.release_ended())
     }
 }

@@ -6,38 +6,38 @@ use terrace_sync::atomic::{AtomicUsize, Ordering};
 
 /// Numbers that grow, and wrap. The owner alone touches all of them but the last.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     /// Tasks that the owner queued as it spawned them.
-    pub(super) queued: Cell<usize>,
+    pub(crate) queued: Counter,
     /// Tasks that the owner polled as it spawned them.
-    pub(super) eager: Cell<usize>,
+    pub(crate) eager: Counter,
     /// Tasks whose future has been dropped.
-    pub(super) ended: Cell<usize>,
+    pub(crate) ended: Counter,
     /// Polls of tasks out of the queue.
-    pub(super) polls: Cell<usize>,
+    pub(crate) polls: Counter,
     /// Of these, how many there were when the allocator last put its lists in order.
     pub(super) settled: Cell<usize>,
     /// Sleeps of `run` and `tick` futures.
-    pub(super) parks: Cell<usize>,
+    pub(crate) parks: Counter,
     /// Tasks that other threads spawned.
     remote: AtomicUsize,
 }
 
 impl Tally {
     /// Another thread is about to queue a task that it made.
-    pub(super) fn add_remote(&self) {
+    pub(crate) fn add_remote(&self) {
         // Ordering: Relaxed. The owner sees the task after the push, which comes later and releases; then it sees the count, too.
         self.remote.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Another thread's task was not taken in.
-    pub(super) fn take_back_remote(&self) {
+    pub(crate) fn take_back_remote(&self) {
         // Ordering: Relaxed, as there is no task.
         self.remote.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// All that were spawned. The owner calls it.
-    pub(super) fn spawned(&self) -> usize {
+    pub(crate) fn spawned(&self) -> usize {
         // Ordering: Relaxed, see `add_remote`.
         let remote = self.remote.load(Ordering::Relaxed);
         remote
@@ -46,15 +46,26 @@ impl Tally {
     }
 
     /// Those that have not ended. The owner calls it.
-    pub(super) fn alive(&self) -> usize {
+    pub(crate) fn alive(&self) -> usize {
         self.spawned().wrapping_sub(self.ended.get())
     }
 }
 
-/// Adds one.
-#[inline]
-pub(super) fn bump(counter: &Cell<usize>) {
-    counter.set(counter.get().wrapping_add(1));
+/// A number that the owner counts up.
+#[derive(Default)]
+pub(crate) struct Counter(Cell<usize>);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn get(&self) -> usize {
+        self.0.get()
+    }
+
+    /// Counts one more.
+    #[inline]
+    pub(crate) fn bump(&self) {
+        self.0.set(self.0.get().wrapping_add(1));
+    }
 }
 
 /// What an executor of one thread has done, and what lies in its queue. [`LocalExecutor::metrics`](crate::LocalExecutor::metrics) takes it.

@@ -2,26 +2,29 @@
 
 pub mod eager;
 mod metrics;
-mod schedule;
 
 use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
+use core::ptr::NonNull;
+use core::task::Waker;
 
+use slab::Slab;
+use terrace_sync::cell::UnsafeCell;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{OnceLock, heavy};
 
 use self::eager::{A_TURN, Depth, Entered};
 pub use self::metrics::LocalMetrics;
-use self::metrics::{Tally, bump};
+use self::metrics::Tally;
 use crate::cells;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
-use crate::registry::{LocalRegistry, Register};
+use crate::registry::{self, Register, UNKEPT, key};
 use crate::settle::settle_after;
 use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
-use crate::unwind::{Callback, Contained};
+use crate::unwind::{Callback, Contained, contain};
 
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share. Generic over the runnables `R` in its
 /// queues, so that it knows nothing of tasks' cells; there is one kind, [`LocalCore`](crate::LocalCore).
@@ -34,22 +37,27 @@ pub struct CoreOf<R: Queueable> {
     this: Weak<Self>,
     /// The number of the thread that tasks run on.
     owner: ThreadNumber,
-    mailbox: Mailbox<R>,
-    /// Invariant of this field and the next four: only the owner touches them, but for a part of the last.
-    registry: LocalRegistry,
+    pub(crate) mailbox: Mailbox<R>,
+    /// Whether a close is to find every pending task. Invariant of this field and the next five: only the owner touches them, but for a
+    /// part of the last.
+    pub(crate) keeps_pending: Cell<bool>,
+    /// The wakers of pending tasks: a waker that this keeps is a counted one, of two plain counts. Borrowed for one operation of the slab
+    /// at a time: no users' code and no drop of a waker runs while a borrow lives.
+    pending: UnsafeCell<Slab<Waker>>,
     depth: Depth,
     /// How many more eager children the owner polls before it queues one.
     eager_left: Cell<u32>,
     /// Polls of handles, by the owner, whose tasks had not ended, wrapping.
     awaited: Cell<u32>,
-    tally: Tally,
+    pub(crate) tally: Tally,
     /// Tells an event loop, or the owner's thread, that something is queued.
     hook: OnceLock<Callback<dyn Fn() + Send + Sync>>,
-    panic_handler: OnceLock<PanicHandler>,
+    pub(crate) panic_handler: OnceLock<PanicHandler>,
 }
 
-// SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `registry`, `depth`, `eager_left`, `awaited` and `tally`. `Register`
-// and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is Send and Sync.
+// SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `keeps_pending`, `pending`, `depth`, `eager_left`, `awaited` and
+// `tally`. `Register` and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is
+// Send and Sync.
 unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 // SAFETY: see `Send`: other threads reach only what is Sync.
 unsafe impl<R: Queueable + Send> Sync for CoreOf<R> {}
@@ -61,7 +69,8 @@ impl<R: Queueable> CoreOf<R> {
         Self {
             owner: thread_id(),
             mailbox: Mailbox::default(),
-            registry: LocalRegistry::new(this.is_some()),
+            keeps_pending: Cell::new(this.is_some()),
+            pending: UnsafeCell::new(Slab::new()),
             this: this.unwrap_or_default(),
             depth: Depth::default(),
             eager_left: Cell::new(A_TURN),
@@ -81,22 +90,14 @@ impl<R: Queueable> CoreOf<R> {
         assert!(set.is_ok(), "this executor already has an on-ready hook");
     }
 
-    /// As [`LocalExecutor::set_panic_handler`](crate::LocalExecutor::set_panic_handler).
-    pub(crate) fn set_panic_handler(&self, handler: PanicHandler) {
-        let set = self.panic_handler.set(handler);
-        assert!(set.is_ok(), "this executor already has a panic handler");
-    }
-
     /// The number of the owner's thread.
     #[inline]
-    #[must_use = "the call only reads a value"]
     pub fn owner(&self) -> ThreadNumber {
         self.owner
     }
 
     /// Whether the current thread is the owner.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn is_here(&self) -> bool {
         self.owner() == thread_id()
     }
@@ -113,21 +114,18 @@ impl<R: Queueable> CoreOf<R> {
 
     /// Whether the current thread is the owner and something is queued; valid after a fence.
     #[inline]
-    #[must_use = "the call only answers a question"]
     pub fn has_work(&self) -> bool {
         self.on_owner()
             .is_some_and(|core| !core.mailbox().is_empty())
     }
 
     /// Whether the current thread is the owner and in the middle of one of the tasks.
-    #[must_use = "the call only answers a question"]
     pub fn is_running(&self) -> bool {
         self.on_owner().is_some_and(|core| core.depth.get() != 0)
     }
 
     /// A number that grows whenever the owner polls the handle of one of the tasks, and the task has not ended. A thread that
     /// blocks in one of the tasks learns by it whether it blocks on another one. 0 on every other thread.
-    #[must_use = "the call only reads a value"]
     pub fn awaited(&self) -> u32 {
         self.on_owner().map_or(0, |core| core.awaited.get())
     }
@@ -150,20 +148,50 @@ impl<R: Queueable> CoreOf<R> {
         let _entered = core.enter();
         self.mailbox.close();
         core.depth.set_closed();
-        core.registry().close(|| core.mailbox().drain(drop));
+        let pending = || {
+            core.pending.with(|pending| {
+                // SAFETY: this is the owner's thread. To clone a task's waker raises a count, and runs nothing that borrows.
+                let pending = unsafe { &*pending };
+                pending.iter().map(|(_, waker)| waker.clone()).collect()
+            })
+        };
+        registry::close(pending, || core.mailbox().drain(drop));
         true
     }
 
-    /// Queues a task that another thread has made; gives it back if the core is closed.
-    pub(crate) fn spawn_queued(&self, item: R) -> Result<(), R> {
-        // Before the push: the owner may run and count the end of the task right behind it.
-        self.tally.add_remote();
-        let pushed = self.mailbox.spawn_remote(item);
-        match pushed {
-            Ok(()) => self.call_hook(),
-            Err(_) => self.tally.take_back_remote(),
+    /// Calls the hook, if there is one.
+    #[inline]
+    pub(crate) fn call_hook(&self) {
+        if let Some(Contained(Some(hook))) = self.hook.get() {
+            contain(hook);
         }
-        pushed
+    }
+
+    /// Queues a task that another thread woke.
+    ///
+    /// # Safety
+    /// `this` is in place until a close has seen this push leave.
+    #[cold]
+    pub(crate) unsafe fn schedule_remote(this: NonNull<Self>, task: R) {
+        // SAFETY: in place, as the caller promises.
+        let mailbox = unsafe { &raw const (*this.as_ptr()).mailbox };
+        // SAFETY: a field of something in place is not null.
+        let mailbox = unsafe { NonNull::new_unchecked(mailbox.cast_mut()) };
+        let last = || {
+            // SAFETY: in place: the push calls this before it leaves.
+            let this = unsafe { this.as_ref() };
+            let wakes = this.mailbox.has_sleeper() || this.hook.get().is_some();
+            // None of a core that is never dropped.
+            wakes.then(|| this.this.upgrade())
+        };
+        // SAFETY: the mailbox is in place until a close, which drains it, has seen this push leave.
+        let kept = unsafe { Mailbox::push_and_leave(mailbox, task, last) };
+        if let Some(_counted) = kept {
+            // SAFETY: the counted reference keeps the core in place; without one the core is never freed.
+            let this = unsafe { this.as_ref() };
+            this.mailbox.wake_sleeper();
+            this.call_hook();
+        }
     }
 }
 
@@ -175,17 +203,56 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         unsafe { self.part(|core| &core.mailbox) }
     }
 
-    /// Where tasks register for the time they are pending.
-    #[inline]
-    pub(crate) fn registry(self) -> OnOwner<'a, LocalRegistry> {
-        // SAFETY: the registry belongs to the thread that owns the core.
-        unsafe { self.part(|core| &core.registry) }
-    }
-
     /// Begins a call in which the core must not be closed.
     #[inline]
     pub(crate) fn enter(self) -> Entered<'a> {
         self.get().depth.enter()
+    }
+
+    /// Queues a task that the owner's thread woke or spawned.
+    #[inline]
+    pub(crate) fn schedule_local(self, task: R) {
+        if self.mailbox.has_sleeper() || self.depth.has_on_ready() {
+            self.push_and_announce(task);
+        } else {
+            self.mailbox().push_quietly(task);
+        }
+    }
+
+    /// [`schedule_local`](Self::schedule_local) where a driver sleeps, or the core has an on-ready hook.
+    #[cold]
+    fn push_and_announce(self, task: R) {
+        let was_empty = self.mailbox().is_empty();
+        self.mailbox().push_quietly(task);
+        self.announce(was_empty);
+    }
+
+    /// Wakes a sleeping driver, and calls an on-ready hook if the queues `were_empty` before the push.
+    #[cold]
+    fn announce(self, were_empty: bool) {
+        // The code of users that runs here may drop the executor. A close does nothing while this call is entered.
+        let _entered = self.enter();
+        self.mailbox.wake_sleeper();
+        if were_empty && self.depth.has_on_ready() {
+            self.call_hook();
+        }
+    }
+
+    /// Wakes a driver or an event loop of this thread, if something is queued: after a batch that was queued quietly.
+    pub(crate) fn notify(self) {
+        if !self.mailbox().is_empty() {
+            self.announce(true);
+        }
+    }
+
+    /// Calls an on-ready hook if something is queued: a driver stops now.
+    #[inline]
+    pub(crate) fn notify_of_rest(self) {
+        if self.depth.has_on_ready() && self.has_queued() {
+            // The hook is users' code. A close does nothing while this call is entered.
+            let _entered = self.enter();
+            self.call_hook();
+        }
     }
 
     /// As [`LocalExecutor::set_on_ready`](crate::LocalExecutor::set_on_ready).
@@ -209,7 +276,7 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         }
         let polls = self.get().depth.allows_eager();
         if polls {
-            bump(&self.get().tally.eager);
+            self.get().tally.eager.bump();
         }
         polls
     }
@@ -226,21 +293,9 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         self.awaited.set(self.awaited.get().wrapping_add(1));
     }
 
-    /// Counts a task that this thread queues as it spawns it.
-    #[inline]
-    pub(crate) fn count_spawn(self) {
-        bump(&self.get().tally.queued);
-    }
-
-    /// Counts a poll of a task.
-    #[inline]
-    pub(crate) fn count_poll(self) {
-        bump(&self.get().tally.polls);
-    }
-
     /// A driver is about to sleep: the thread keeps no memory that it need not keep.
     pub(crate) fn rest(self) {
-        bump(&self.get().tally.parks);
+        self.get().tally.parks.bump();
         cells::give_back();
         self.settle();
     }
@@ -255,30 +310,11 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         }
     }
 
-    /// As [`LocalExecutor::metrics`](crate::LocalExecutor::metrics).
-    pub(crate) fn metrics(self) -> LocalMetrics {
-        // First: an item of another thread is in the run queue, and its spawn in the tally, or neither matters yet.
-        self.mailbox().admit();
-        let tally = &self.get().tally;
-        LocalMetrics {
-            num_alive_tasks: tally.alive(),
-            spawned_tasks_count: tally.spawned(),
-            queue_depth: self.mailbox().queued(),
-            poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
-            park_count: tally.parks.get(),
-        }
-    }
-
     /// Whether a task is queued.
     pub(crate) fn has_queued(self) -> bool {
         // An item that other threads pushed may be one of a task that has ended.
         self.mailbox().admit();
         !self.mailbox().is_empty()
-    }
-
-    /// Whether every task has ended.
-    pub(crate) fn is_empty(self) -> bool {
-        self.get().tally.alive() == 0
     }
 
     /// What executors show of themselves.
@@ -306,13 +342,13 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
     #[inline]
     unsafe fn ended(&self) {
         debug_assert!(self.is_here());
-        bump(&self.tally.ended);
+        self.tally.ended.bump();
     }
 
     fn abandoned(&self) {
         // Else a thread drops a future that it could not spawn, because the executor is closed.
         if self.is_here() {
-            bump(&self.tally.ended);
+            self.tally.ended.bump();
         }
     }
 
@@ -322,6 +358,37 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
 
     #[inline]
     fn registry(&self) -> Option<&dyn Register> {
-        Some(&self.registry)
+        Some(self)
+    }
+}
+
+/// The registry: no lock.
+impl<R: Queueable> Register for CoreOf<R> {
+    #[inline]
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
+        if !self.keeps_pending.get() {
+            return UNKEPT;
+        }
+        let waker = waker.clone();
+        self.pending.with_mut(|pending| {
+            // SAFETY: the caller is in a poll of a task, and the owner alone polls them. `Slab::insert` moves wakers without running
+            // their code.
+            let pending = unsafe { &mut *pending };
+            key(pending.insert(waker))
+        })
+    }
+
+    /// `None` if the core does not keep the task.
+    #[inline]
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+        if key == UNKEPT {
+            return None;
+        }
+        self.pending.with_mut(|pending| {
+            // SAFETY: the caller polls or drops the future of a task, and the owner alone does either. `try_remove` moves a waker
+            // without running its code.
+            let pending = unsafe { &mut *pending };
+            pending.try_remove(key as usize)
+        })
     }
 }

@@ -78,7 +78,6 @@ impl Block {
     }
 
     /// The waker that its children wake.
-    #[must_use = "the call only reads a value"]
     pub fn waker(&self) -> &Waker {
         self.parts().1
     }

@@ -12,7 +12,7 @@ use core::task::{Context, Poll, Waker};
 
 use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
 use crate::task::either::End;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};
@@ -406,7 +406,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         if let Some(number) = self.tasks.owner.late.pop_front() {
             return self.take(number);
         }
-        while self.tasks.owner.passed < self.tasks.end() {
+        while self.tasks.owner.passed < self.tasks.next {
             let number = self.tasks.owner.passed;
             self.tasks.owner.passed += 1;
             if let Some(done) = self.take(number) {
@@ -492,13 +492,6 @@ impl<S, T, E> TaskGroup<S, T, E> {
         self.tasks.running == 0
             && self.tasks.owner.failure.is_none()
             && slots.iter().all(Slot::is_gone)
-    }
-}
-
-/// Drops values. A panic of one's destructor stops here: the others are dropped, too.
-fn discard_all<T, D>(slots: VecDeque<Slot<T, D>>) {
-    for slot in slots {
-        contain(|| drop(slot));
     }
 }
 

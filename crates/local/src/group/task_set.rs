@@ -10,7 +10,7 @@ use core::task::{Context, Poll};
 
 use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{Owner, Shield, Slot, Tasks};
+use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
 use crate::task::either::End;
 use crate::unwind::{Payload, contain};
 
@@ -252,10 +252,7 @@ impl<S, T> TaskSet<S, T> {
             return results.into_iter().map(|(_, result)| result).collect();
         };
         let (_, failed) = results.swap_remove(failed);
-        for other in results {
-            // A panic of a destructor stops here, and meets no other one.
-            contain(|| drop(other));
-        }
+        discard_all(results);
         failed.map(|value| alloc::vec![value])
     }
 
@@ -358,13 +355,9 @@ impl<S, T> TaskSet<S, T> {
 
     /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
     fn clear(&mut self) {
-        let next = self.tasks.end();
-        for task in self.tasks.clear(next) {
-            contain(|| drop(task));
-        }
-        for result in core::mem::take(&mut self.tasks.owner.0) {
-            contain(|| drop(result));
-        }
+        let next = self.tasks.next;
+        discard_all(self.tasks.clear(next));
+        discard_all(core::mem::take(&mut self.tasks.owner.0));
     }
 }
 

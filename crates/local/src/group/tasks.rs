@@ -20,6 +20,7 @@ use terrace_sync::Arc;
 use super::block::{BLOCKS, Block, CHILDREN};
 use crate::task::FallibleTask;
 use crate::task::either::End;
+use crate::unwind::contain;
 
 /// Whether a failure, or a cancellation, of its group cancels a child.
 #[derive(Clone, Copy, PartialEq)]
@@ -51,7 +52,7 @@ pub(super) struct Tasks<T, D, O> {
     /// That of the first task since the list was empty: blocks are counted from there.
     origin: usize,
     /// The number of the next task.
-    next: usize,
+    pub(super) next: usize,
     /// The number of the first slot of each block. Empty while the numbers of all slots are in a row.
     starts: VecDeque<usize>,
     /// Running slots.
@@ -81,12 +82,6 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
             blocks: VecDeque::new(),
             fronts: VecDeque::new(),
         }
-    }
-
-    /// The number of the next task.
-    #[inline]
-    pub(super) fn end(&self) -> usize {
-        self.next
     }
 
     /// The number of the task in a slot.
@@ -181,7 +176,11 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
     fn arm(&mut self, waker: &Waker) {
         while self.armed < self.slots.len() {
             let slot = self.armed;
-            self.take_finished(slot);
+            // Leaves no waker but that of the last look.
+            self.poll_slot(slot, |task, context| {
+                let end = task.take_finished(context);
+                end.map_or(Poll::Pending, Poll::Ready)
+            });
             // What has ended needs no block.
             if matches!(self.slots[slot], Slot::Running(..)) {
                 while self.blocks.len() <= slot / CHILDREN {
@@ -266,14 +265,6 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
         true
     }
 
-    /// Looks whether a task has ended. Leaves no waker but that of the last look.
-    fn take_finished(&mut self, slot: usize) {
-        self.poll_slot(slot, |task, context| {
-            task.take_finished(context)
-                .map_or(Poll::Pending, Poll::Ready)
-        });
-    }
-
     /// A running task has ended. Where the list sees that beside a poll, it has taken the wake of the owner's task that waits.
     pub(super) fn settle(&mut self, slot: usize, end: End<T>) {
         self.wake();
@@ -342,12 +333,19 @@ impl<T, D> Slot<T, D> {
 
     /// The value of a task that has ended, if it is here.
     pub(super) fn take_value(&mut self) -> Option<D> {
-        if !matches!(self, Self::Done(_)) {
-            return None;
+        match core::mem::replace(self, Self::Gone) {
+            Self::Done(value) => Some(value),
+            other => {
+                *self = other;
+                None
+            }
         }
-        let Self::Done(value) = core::mem::replace(self, Self::Gone) else {
-            unreachable!("looked at above");
-        };
-        Some(value)
+    }
+}
+
+/// Drops what no caller gets. The panic of a destructor, which is users' code, stops here and meets no other one.
+pub(super) fn discard_all<V>(values: impl IntoIterator<Item = V>) {
+    for value in values {
+        contain(|| drop(value));
     }
 }

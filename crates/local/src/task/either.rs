@@ -21,9 +21,9 @@ use core::task::{Context, Poll};
 
 #[cfg(feature = "std")]
 use super::awaited;
+use super::guarded::Outcome;
 use super::id::TaskId;
 use super::local::cell::{Cell, FRESH_OUTCOME, Header};
-use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
@@ -100,7 +100,7 @@ impl<T> Either<T> {
     /// The cell's outcome is an `Outcome<T>`. It counts a reference for this handle, which is its only one.
     #[inline]
     pub(crate) unsafe fn local(cell: Cell) -> Self {
-        Self::of(cell.as_ptr().map_addr(|address| address | TAG))
+        Self::of(cell.0.cast().map_addr(|address| address | TAG))
     }
 
     /// The handle of a task with this outcome, if that is an output that [needs no place](needs_no_place).
@@ -109,7 +109,7 @@ impl<T> Either<T> {
     /// If there is a handle, the caller forgets the outcome.
     #[inline]
     pub(crate) unsafe fn ready(outcome: &Outcome<T>) -> Option<Self> {
-        (needs_no_place::<T>() && outcome.is_output()).then(|| Self::of(tags(READY)))
+        (needs_no_place::<T>() && outcome.result.is_ok()).then(|| Self::of(tags(READY)))
     }
 
     /// The same handle, of a fresh task. It gives the cell back, if the output needs no place.
@@ -152,20 +152,20 @@ impl<T> Either<T> {
             return Kind::Shared;
         }
         match NonNull::new(self.word.as_ptr().map_addr(|address| address & !TAGS)) {
-            // SAFETY: `local` made the address out of a cell's, and the handle still has its reference.
-            Some(cell) => Kind::Local(unsafe { Cell::from_ptr(cell) }),
+            // `local` made the address out of a cell's, and the handle still has its reference.
+            Some(cell) => Kind::Local(Cell(cell.cast())),
             None => Kind::Empty,
         }
     }
 
-    /// The handle on async-task's cell.
+    /// A copy of async-task's handle. Who takes it out forgets the original, or the copy.
     ///
     /// # Safety
-    /// It is one: [`Kind::Shared`].
+    /// There is one: [`Kind::Shared`].
     #[inline]
-    unsafe fn as_shared(&mut self) -> &mut Shared<T> {
-        // SAFETY: the word is that of a handle of this type, as the caller says.
-        unsafe { NonNull::from(self).cast().as_mut() }
+    unsafe fn as_shared(&self) -> ManuallyDrop<Shared<T>> {
+        // SAFETY: the word is that of a handle of this type, as the caller says, which is a pointer and nothing else.
+        unsafe { NonNull::from(self).cast().read() }
     }
 
     /// Which task it is; `None` if there is no cell.
@@ -179,11 +179,8 @@ impl<T> Either<T> {
     #[inline]
     pub(super) fn is_finished(&self) -> bool {
         match self.kind() {
-            Kind::Shared => {
-                // SAFETY: the word is that of a handle of this type.
-                let task: &Shared<T> = unsafe { NonNull::from(self).cast().as_ref() };
-                task.is_finished()
-            }
+            // SAFETY: the kind says so.
+            Kind::Shared => unsafe { self.as_shared() }.is_finished(),
             Kind::Local(cell) => cell.state().is_finished(),
             Kind::Empty => true,
         }
@@ -225,36 +222,50 @@ impl<T> Either<T> {
 
     /// Cancels the task, and polls for the end. The handle stays.
     pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
-        if let Kind::Local(cell) = self.kind() {
+        match self.kind() {
             // SAFETY: both steps keep the handle's reference.
-            unsafe { cell.step(|state| state.cancel_local(), State::cancel_remote) };
+            Kind::Local(cell) => unsafe {
+                cell.step(|state| state.cancel_local(), State::cancel_remote);
+            },
+            Kind::Empty => {}
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let task = unsafe { self.as_shared() };
+                // async-task's handle is cancelled by a future that has it. So such a future gets the copy for one poll. It drops
+                // the copy where it ends, and this handle becomes empty. Else the copy is forgotten with it, which has lent nothing
+                // out.
+                let mut cancel = ManuallyDrop::new(ManuallyDrop::into_inner(task).cancel());
+                // SAFETY: the future stays in its place until it ends or is forgotten.
+                let cancelled = unsafe { Pin::new_unchecked(&mut *cancel) }.poll(context);
+                if cancelled.is_ready() {
+                    self.word = tags(TAG | CANCELLED);
+                }
+                return cancelled.map(|outcome| outcome.map(Outcome::into_result));
+            }
         }
-        if !matches!(self.kind(), Kind::Shared) {
-            return self.poll_end(context);
-        }
-        // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
-        // SAFETY: looked at above.
-        let task = unsafe { self.as_shared() };
-        // SAFETY: this handle becomes empty where the future ends, below. Else the copy is forgotten with its future, which has lent
-        // nothing out.
-        let copy = unsafe { core::ptr::read(task) };
-        let mut cancel = ManuallyDrop::new(copy.cancel());
-        // SAFETY: the future stays in its place until it ends or is forgotten.
-        let cancelled = unsafe { Pin::new_unchecked(&mut *cancel) }.poll(context);
-        if cancelled.is_ready() {
-            // The future has dropped the copy, so the original is not dropped.
-            self.word = tags(TAG | CANCELLED);
-        }
-        cancelled.map(|outcome| outcome.map(Outcome::into_result))
+        self.poll_end(context)
     }
 
-    /// Polls for the end. If there is no outcome, [`why`](Self::why) says what happened.
+    /// Polls for the end. If there is no outcome, [`gone`](Self::gone) says what happened.
     #[inline]
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         let cell = match self.kind() {
             Kind::Local(cell) => cell,
             Kind::Empty => return Poll::Ready(self.take_ready()),
-            Kind::Shared => return self.poll_shared(context),
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let mut task = unsafe { self.as_shared() };
+                let polled = Pin::new(&mut *task).poll(context);
+                match polled {
+                    #[cfg(feature = "std")]
+                    Poll::Pending => awaited::note(self.id(), context),
+                    #[cfg(not(feature = "std"))]
+                    Poll::Pending => {}
+                    Poll::Ready(Some(_)) => self.remember(TAG),
+                    Poll::Ready(None) => self.remember(TAG | CANCELLED),
+                }
+                return polled.map(|outcome| outcome.map(Outcome::into_result));
+            }
         };
         // SAFETY: this is the task's one handle.
         if !cell.state().is_finished() && !unsafe { join(cell, context) } {
@@ -269,40 +280,30 @@ impl<T> Either<T> {
         Poll::Ready(outcome.map(Outcome::into_result))
     }
 
-    /// As [`poll_end`](Self::poll_end), of a handle on async-task's cell.
-    #[inline]
-    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
-        // SAFETY: the caller has looked at the kind.
-        let polled = Pin::new(unsafe { self.as_shared() }).poll(context);
-        match polled {
-            #[cfg(feature = "std")]
-            Poll::Pending => awaited::note(self.id(), context),
-            #[cfg(not(feature = "std"))]
-            Poll::Pending => {}
-            Poll::Ready(Some(_)) => self.remember(TAG),
-            Poll::Ready(None) => self.remember(TAG | CANCELLED),
-        }
-        polled.map(|outcome| outcome.map(Outcome::into_result))
-    }
-
     /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
     #[inline(never)]
     fn remember(&mut self, why: usize) {
         *self = Self::of(tags(why));
     }
 
-    /// Why there was no outcome, after a poll.
+    /// Panics in the place of the output that a poll has not found. The message begins with the words of `async-task`, which tests of
+    /// programs expect.
     #[cold]
-    pub(super) fn why(&self) -> Gone {
+    pub(super) fn gone(&self) -> ! {
         debug_assert!(
             self.id().is_none(),
             "a handle that saw its end became an empty one"
         );
-        if self.word.addr().get() & CANCELLED == 0 {
-            Gone::Taken
-        } else {
-            Gone::Cancelled
+        if self.word.addr().get() & CANCELLED != 0 {
+            panic!(
+                "Task polled after completion: its executor dropped it before it was done, as an executor does that is dropped, \
+                 closed or shut down; with `Task::fallible` this is `None` instead of a panic"
+            );
         }
+        panic!(
+            "Task polled after completion: its output, or its panic, was taken before, and there is one; with \
+             `Task::fallible` this is `None` instead of a panic"
+        );
     }
 
     /// Lets the task run on.
@@ -310,12 +311,10 @@ impl<T> Either<T> {
     pub(super) fn detach(mut self) {
         match self.kind() {
             Kind::Shared => {
-                // SAFETY: looked at above.
+                // SAFETY: the kind says so.
                 let task = unsafe { self.as_shared() };
-                // SAFETY: `self` is forgotten, so the copy is the only handle.
-                let task = unsafe { core::ptr::read(task) };
                 core::mem::forget(self);
-                task.detach();
+                ManuallyDrop::into_inner(task).detach();
             }
             Kind::Local(cell) => self.end(cell, HandleEnd::Detach),
             Kind::Empty => {}
@@ -359,12 +358,9 @@ impl<T> Either<T> {
         #[cfg(feature = "std")]
         awaited::forget(self.id());
         match self.kind() {
-            Kind::Shared => {
-                // SAFETY: looked at above.
-                let task = unsafe { self.as_shared() };
-                // SAFETY: the destructor is the last use of the handle.
-                unsafe { core::ptr::drop_in_place(task) };
-            }
+            // The caller is the destructor: nothing uses the original any more.
+            // SAFETY: the kind says so.
+            Kind::Shared => drop(ManuallyDrop::into_inner(unsafe { self.as_shared() })),
             Kind::Local(cell) => self.end(cell, HandleEnd::Cancel),
             Kind::Empty => {}
         }

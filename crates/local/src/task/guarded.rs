@@ -9,7 +9,6 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::core::{Core, CoreRef, PanicHandler, unhandled};
-use super::outcome::Outcome;
 use crate::registry::UNKEPT;
 use crate::unwind::{Payload, catch_unwind};
 
@@ -22,7 +21,6 @@ pub const LARGE: usize = 2048;
 /// functions of all layers ask in their first statement, and pass on the box that [`boxed`] returns. That makes two
 /// copies there and one in `boxed`, however many layers follow. [`build`](super::build) asks once more.
 #[inline(always)]
-#[must_use = "the call only answers a question"]
 pub const fn is_large<F>(_future: &F) -> bool {
     // With what `Guarded` adds: async-task boxes from the same size on, but takes the future by value first.
     size_of::<(F, usize, NonNull<()>)>() >= LARGE
@@ -151,19 +149,6 @@ impl<C: Core, F> Guarded<C, F> {
         drop(waker);
     }
 
-    /// Registers the task at its first `Pending`.
-    #[inline]
-    fn register(&mut self, context: &Context<'_>) {
-        // SAFETY: the future is alive.
-        let core = unsafe { self.core() };
-        if let Some(registry) = core.registry() {
-            // SAFETY: this is a poll of a task of that executor.
-            self.key = unsafe { registry.insert(context.waker()) };
-            debug_assert!(self.key < ENDED);
-        }
-    }
-
-    /// The outcome of a task that panicked.
     #[cold]
     fn fail<T>(&self, output: Option<T>, payload: Payload) -> Outcome<T> {
         if let Some(output) = output {
@@ -173,6 +158,24 @@ impl<C: Core, F> Guarded<C, F> {
         }
         // SAFETY: this task panicked, so its core stays until this call returns (`CoreRef::borrowed`).
         Outcome::panicked(payload, unsafe { self.handler() })
+    }
+
+    /// Drops the future and deregisters. Returns the panic of the destructor.
+    #[cold]
+    fn finish(&mut self) -> Option<Payload> {
+        let key = core::mem::replace(&mut self.key, ENDED);
+        let future = &mut self.future;
+        let dropped = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the caller saw that the future is alive; `key` now says that it is not. It is dropped where it was
+            // pinned.
+            unsafe { ManuallyDrop::drop(future) }
+        }));
+        if C::COUNTS {
+            // SAFETY: a core that counts is in place until this call returns.
+            unsafe { self.core() }.abandoned();
+        }
+        self.deregister(key);
+        dropped.err()
     }
 }
 
@@ -198,8 +201,13 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                 // pinned.
                 unsafe { ManuallyDrop::drop(&mut this.future) };
             } else if key == NEW {
-                // A task that cannot register ends like one that panics.
-                this.register(context);
+                // SAFETY: the future is alive.
+                if let Some(registry) = unsafe { this.core() }.registry() {
+                    // A task that cannot register ends like one that panics.
+                    // SAFETY: this is a poll of a task of that executor.
+                    this.key = unsafe { registry.insert(context.waker()) };
+                    debug_assert!(this.key < ENDED);
+                }
             }
         }));
         if let Err(payload) = caught {
@@ -226,26 +234,6 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
     }
 }
 
-impl<C: Core, F> Guarded<C, F> {
-    /// Drops the future and deregisters. Returns the panic of the destructor.
-    #[cold]
-    fn finish(&mut self) -> Option<Payload> {
-        let key = core::mem::replace(&mut self.key, ENDED);
-        let future = &mut self.future;
-        let dropped = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the caller saw that the future is alive; `key` now says that it is not. It is dropped where it was
-            // pinned.
-            unsafe { ManuallyDrop::drop(future) }
-        }));
-        if C::COUNTS {
-            // SAFETY: a core that counts is in place until this call returns.
-            unsafe { self.core() }.abandoned();
-        }
-        self.deregister(key);
-        dropped.err()
-    }
-}
-
 impl<C: Core, F> Drop for Guarded<C, F> {
     #[inline]
     fn drop(&mut self) {
@@ -259,6 +247,71 @@ impl<C: Core, F> Drop for Guarded<C, F> {
         if self.counted {
             // SAFETY: `into_ptr` made it by `Arc::into_raw`. This gives it back, once, and nothing uses the core afterwards.
             unsafe { C::release(self.core) };
+        }
+    }
+}
+
+/// A task's output or the payload of its panic, until the handle takes it.
+///
+/// If no handle does, its destructor hands payloads to the executor's handler. It catches a panic of the output's
+/// destructor, because `async-task` would abort the process. It holds that handler rather than the executor, which may
+/// be gone when a handle is dropped.
+pub struct Outcome<T> {
+    /// `into_result` or `drop` takes it, once.
+    pub(super) result: ManuallyDrop<Result<T, Payload>>,
+    handler: Option<PanicHandler>,
+}
+
+impl<T> Outcome<T> {
+    /// An output. Asks for the handler only if the output has a destructor, which might panic.
+    #[inline]
+    pub(super) fn done(value: T, handler: impl FnOnce() -> Option<PanicHandler>) -> Self {
+        let handler = if core::mem::needs_drop::<T>() {
+            handler()
+        } else {
+            None
+        };
+        Self {
+            result: ManuallyDrop::new(Ok(value)),
+            handler,
+        }
+    }
+
+    /// A panic.
+    pub(super) fn panicked(payload: Payload, handler: Option<PanicHandler>) -> Self {
+        Self {
+            result: ManuallyDrop::new(Err(payload)),
+            handler,
+        }
+    }
+
+    /// Delivers it.
+    #[inline]
+    pub(super) fn into_result(self) -> Result<T, Payload> {
+        let mut this = ManuallyDrop::new(self);
+        if core::mem::needs_drop::<T>() || this.result.is_err() {
+            // Any other one has no handler.
+            drop(this.handler.take());
+        }
+        // SAFETY: `this` is not dropped, so this is the only time that the result is taken.
+        unsafe { ManuallyDrop::take(&mut this.result) }
+    }
+}
+
+impl<T> Drop for Outcome<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !core::mem::needs_drop::<T>() && self.result.is_ok() {
+            return;
+        }
+        // SAFETY: `into_result` forgets `self`, so the result is still there, and this is its last use.
+        let result = unsafe { ManuallyDrop::take(&mut self.result) };
+        let payload = match result {
+            Ok(value) => catch_unwind(AssertUnwindSafe(|| drop(value))).err(),
+            Err(payload) => Some(payload),
+        };
+        if let Some(payload) = payload {
+            unhandled(self.handler.take(), payload);
         }
     }
 }

@@ -145,7 +145,7 @@ impl<T, M> Future for Task<T, M> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         match Pin::new(&mut self.inner).poll(context) {
             Poll::Ready(Some(output)) => Poll::Ready(output),
-            Poll::Ready(None) => self.inner.task.why().panic(),
+            Poll::Ready(None) => self.inner.task.gone(),
             Poll::Pending => Poll::Pending,
         }
     }

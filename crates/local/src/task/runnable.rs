@@ -116,7 +116,6 @@ impl Runnable {
 
     /// Tells it from every other runnable that exists at the same time.
     #[inline]
-    #[must_use = "the call only reads a value"]
     pub fn word(&self) -> NonZeroUsize {
         self.0.addr()
     }
@@ -169,7 +168,6 @@ impl Runnable {
     }
 
     /// Which task it is; `None` for one of a foreign cell, and for a raw job.
-    #[must_use = "the call only reads a value"]
     pub fn id(&self) -> Option<TaskId> {
         let address = self.0.addr();
         (address.get() & KIND == 0).then(|| TaskId::of_cell(address))
@@ -177,7 +175,6 @@ impl Runnable {
 
     /// The task, as the timeline knows it.
     #[inline(always)]
-    #[must_use = "the call only reads a value"]
     pub fn mark(&self) -> Mark {
         if !terrace_trace::TIMELINE {
             return Mark::UNKNOWN;

@@ -1,4 +1,5 @@
-//! [`Cell`], a pointer to a task of one thread; [`Item`], the same in a queue; and its wakers.
+//! [`Cell`], a pointer to a task of one thread; [`Item`], the same in a queue; its wakers; and a turn: an item arrives, the owner polls the
+//! task or drops its future, and follows up.
 
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
@@ -7,11 +8,13 @@ use core::task::{Context, RawWaker, RawWakerVTable, Waker};
 use terrace_queue::{Link, Links};
 use terrace_trace::Mark;
 
-use crate::biased::{Reference, Side, State, Step};
+use crate::biased::{Arrival, Left, Pended, Reference, Side, State, Step};
 use crate::cells::Class;
 use crate::core::CoreOf;
+use crate::mailbox::{Arrived, Queueable};
 use crate::on_owner::OnOwner;
 use crate::thread_id::{ThreadNumber, thread_id};
+use crate::unwind::contain;
 
 /// What a single-thread executor, its tasks and its spawners share.
 pub type LocalCore = CoreOf<Item>;
@@ -97,18 +100,6 @@ impl Cell {
         unsafe { OnOwner::assume(core) }
     }
 
-    #[inline]
-    pub(crate) fn as_ptr(self) -> NonNull<()> {
-        self.0.cast()
-    }
-
-    /// # Safety
-    /// It came out of `as_ptr`, and the cell is in place for as long as the result is used.
-    #[inline]
-    pub(crate) unsafe fn from_ptr(pointer: NonNull<()>) -> Self {
-        Self(pointer.cast())
-    }
-
     /// Takes a step, the one for this thread, and follows it. True if the task had ended, where that makes a difference:
     /// [`Step::Ended`].
     ///
@@ -158,28 +149,16 @@ impl Cell {
                 match side {
                     // SAFETY: this is the owner's thread, which alone drops the future. So the future is alive, and the core in
                     // place.
-                    Side::Local => unsafe { self.core() }.schedule_local(Item::of(self)),
+                    Side::Local => unsafe { self.core() }.schedule_local(Item(self)),
                     // SAFETY: the core is in place until this item has arrived, and a close waits for the push to leave.
                     Side::Remote => unsafe {
-                        LocalCore::schedule_remote(self.header().core, Item::of(self));
+                        LocalCore::schedule_remote(self.header().core, Item(self));
                     },
                 }
             }
             // SAFETY: the step gave back the last reference to an ended task.
             Step::Free => unsafe { self.free() },
         }
-    }
-
-    /// Queues a task that was woken in its poll.
-    ///
-    /// # Safety
-    /// The current thread is the owner, and has polled the task in a turn, whose reference this uses up.
-    #[inline(always)]
-    pub(crate) unsafe fn queue_again(self) {
-        self.header().mark.woken_in_poll();
-        // The item takes over the reference.
-        // SAFETY: the caller says that this is the owner's thread, and the core is in place as long as the future is.
-        unsafe { self.core() }.schedule_local(Item::of(self));
     }
 
     /// # Safety
@@ -189,26 +168,141 @@ impl Cell {
         // SAFETY: the vtable is this cell's; the caller promises what `free` asks for.
         unsafe { (self.header().vtable.free)(self.0) };
     }
+
+    /// [`after_poll`](Self::after_poll), once for all types of futures.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    pub(super) unsafe fn after_first_poll(self, ended: bool) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.after_poll(ended) };
+    }
+
+    /// Follows a poll.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and the core is in place. A turn of the task has started, hands over its reference, and
+    /// polled the future. That has been dropped and left an outcome if it has `ended`; else it has not been dropped.
+    #[inline(always)]
+    unsafe fn after_poll(self, ended: bool) {
+        if ended {
+            // SAFETY: the caller's promises hold.
+            return unsafe { self.finish(Left::Outcome) };
+        }
+        // SAFETY: the caller says that this is the owner's thread.
+        match unsafe { self.owned() }.pend() {
+            Pended::Wait => {}
+            Pended::Queue => {
+                self.header().mark.woken_in_poll();
+                // The item takes over the turn's reference.
+                // SAFETY: the caller says that this is the owner's thread, and the core is in place as long as the future is.
+                unsafe { self.core() }.schedule_local(Item(self));
+            }
+            // SAFETY: the caller's promises hold, and the future has not been dropped.
+            Pended::Abandon => unsafe { self.abandon() },
+        }
+    }
+
+    /// Drops the future, and ends the task.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and the core is in place. A turn of the task has started and hands over its reference. The
+    /// future has not been dropped.
+    #[cold]
+    unsafe fn abandon(self) {
+        // SAFETY: the vtable is this cell's. The caller says that this is the owner's thread and the future is there.
+        unsafe { (self.header().vtable.abandon)(self.0) };
+        // SAFETY: the caller's promises hold, and the line above dropped the future.
+        unsafe { self.finish(Left::Nothing) };
+    }
+
+    /// The future is gone: tells the handle.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and the core is in place. A turn of the task has started and hands over its reference. The
+    /// future has been dropped, and `left` says whether its outcome is there.
+    #[inline(always)]
+    unsafe fn finish(self, left: Left) {
+        // With its reference the cell may go.
+        // SAFETY: the caller says that this is the owner's thread, and that the core is in place.
+        let core = unsafe { self.core() };
+        // SAFETY: the caller says that this is the owner's thread.
+        let finished = unsafe { self.owned() }.finish(left);
+        if finished.pushing {
+            core.mailbox().await_item();
+        }
+        if !(finished.alone || finished.held) {
+            return;
+        }
+        if finished.discard {
+            // SAFETY: the vtable is this cell's. The outcome is there, and no handle will take it.
+            unsafe { (self.header().vtable.discard)(self.0) };
+        }
+        if finished.awaited {
+            // SAFETY: `awaited` hands the awaiter to this thread.
+            let awaiter = unsafe { self.state().take_awaiter() };
+            if let Some(awaiter) = awaiter {
+                contain(|| awaiter.wake());
+            }
+        }
+        if finished.alone || self.state().release_ended() {
+            // SAFETY: that was the last reference to an ended task.
+            unsafe { self.free() };
+        }
+    }
 }
 
-/// A task in a queue. It has a reference to its cell. Dropping it drops the future. One word, the address of the cell.
-pub struct Item(pub(super) Cell);
+/// A task in a queue. It takes over a reference to its cell. Dropping it drops the future. One word, the address of the cell.
+pub struct Item(pub(crate) Cell);
 
 // SAFETY: threads share a task's cell, and an item only hands it to the owner. Only `OnOwner<LocalCore>` polls it, and
 // only the close of the core drops it.
 unsafe impl Send for Item {}
 
 impl Item {
-    /// An item of a task. It takes over a reference.
-    #[inline]
-    pub(crate) fn of(cell: Cell) -> Self {
-        Self(cell)
-    }
-
     /// The cell, which takes over the reference.
     #[inline]
     pub(crate) fn into_cell(self) -> Cell {
         ManuallyDrop::new(self).0
+    }
+
+    /// Polls the task, or drops its future if it was cancelled.
+    ///
+    /// # Safety
+    /// The item came out of the run queue of `core`.
+    #[inline]
+    pub(crate) unsafe fn run(self, core: OnOwner<'_, LocalCore>) {
+        let cell = self.into_cell();
+        debug_assert_eq!(cell.header().core, NonNull::from(core.get()));
+        // SAFETY: `core` proves that this is the owner's thread.
+        if !unsafe { cell.owned() }.start() {
+            // SAFETY: `core` proves the thread, and is in place. This turn has just started, with the item's reference, and the
+            // future has not been dropped.
+            return unsafe { cell.abandon() };
+        }
+        core.get().tally.polls.bump();
+        let waker = lent_waker(cell);
+        let context = &mut Context::from_waker(&waker);
+        let polling = cell.header().mark.polls();
+        // SAFETY: the vtable is this cell's. This is the owner's thread, and a task that was to be polled has its future.
+        let ended = unsafe { (cell.header().vtable.poll)(cell.0, context) };
+        drop(polling);
+        // SAFETY: `core` proves the thread, and is in place. This turn polled the future, and `ended` says what that has left.
+        unsafe { cell.after_poll(ended) };
+    }
+
+    /// Drops a task that no queue took.
+    ///
+    /// # Safety
+    /// The caller has just made the task and has its handle, and no other thread knows of it. Its future may be dropped here.
+    #[cold]
+    pub(crate) unsafe fn reject(self) {
+        let cell = self.into_cell();
+        // SAFETY: the vtable is this cell's. The future is there, and may be dropped here.
+        unsafe { (cell.header().vtable.abandon)(cell.0) };
+        // SAFETY: the item and the handle are the only references, and both are on this thread.
+        unsafe { cell.state().reject() };
     }
 }
 
@@ -222,20 +316,19 @@ unsafe impl Links for ItemLinks {
 
     #[inline]
     fn into_raw(item: Item) -> NonNull<()> {
-        item.into_cell().as_ptr()
+        item.into_cell().0.cast()
     }
 
     #[inline]
     unsafe fn from_raw(raw: NonNull<()>) -> Item {
-        // SAFETY: `into_raw` made it, and the item's reference keeps the cell in place.
-        Item(unsafe { Cell::from_ptr(raw) })
+        // `into_raw` made it, and the item's reference keeps the cell in place.
+        Item(Cell(raw.cast()))
     }
 
     #[inline]
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
-        // SAFETY: as in `from_raw`; the item exists for the time of the call.
-        let cell = unsafe { Cell::from_ptr(raw) };
-        NonNull::from(&cell.header().link)
+        // As in `from_raw`; the item exists for the time of the call.
+        NonNull::from(&Cell(raw.cast()).header().link)
     }
 }
 
@@ -243,7 +336,7 @@ unsafe impl Links for ItemLinks {
 static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
 fn raw(cell: Cell) -> RawWaker {
-    RawWaker::new(cell.as_ptr().as_ptr(), &WAKER)
+    RawWaker::new(cell.0.as_ptr().cast(), &WAKER)
 }
 
 /// A waker that has no reference of its own.
@@ -257,10 +350,9 @@ pub(super) fn lent_waker(cell: Cell) -> ManuallyDrop<Waker> {
 /// Called through the vtable, with what `raw` put there.
 #[inline]
 unsafe fn cell(data: *const ()) -> Cell {
-    // SAFETY: `raw` put the address of a cell there, which is not null.
-    let pointer = unsafe { NonNull::new_unchecked(data.cast_mut()) };
-    // SAFETY: the waker, or the turn that lent it, has a reference, so the cell is in place.
-    unsafe { Cell::from_ptr(pointer) }
+    // SAFETY: `raw` put the address of a cell there, which is not null. The waker, or the turn that lent it, has a reference, so the
+    // cell is in place.
+    Cell(unsafe { NonNull::new_unchecked(data.cast_mut().cast()) })
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
@@ -301,4 +393,35 @@ unsafe fn release(data: *const ()) {
     let cell = unsafe { cell(data) };
     // SAFETY: both steps use the waker's reference up, and the waker is used no more.
     unsafe { cell.step(|state| state.release_local(), State::release_remote) };
+}
+
+impl Drop for Item {
+    fn drop(&mut self) {
+        let cell = self.0;
+        // The future is dropped whether the task was cancelled before or not.
+        // SAFETY: the close of the core drops items, and nothing else does. It is called on the owner's thread.
+        let _cancelled = unsafe { cell.owned() }.start();
+        // SAFETY: the core is in place until its close returns. This turn has just started, with the item's reference, and a
+        // queued task has its future.
+        unsafe { cell.abandon() };
+    }
+}
+
+impl Queueable for Item {
+    type Links = ItemLinks;
+
+    #[inline]
+    unsafe fn arrive(self) -> Arrived<Self> {
+        let cell = self.into_cell();
+        // SAFETY: the caller says that this is the owner's thread.
+        match unsafe { cell.owned() }.arrive() {
+            Arrival::Queue => Arrived::Queue(Self(cell)),
+            Arrival::Nothing => Arrived::UsedUp,
+            Arrival::Ended(step) => {
+                // SAFETY: the owner, this thread, has just taken the step, with the item's reference.
+                unsafe { cell.follow(step, Side::Local) };
+                Arrived::Awaited
+            }
+        }
+    }
 }

@@ -1,10 +1,15 @@
-//! One turn of a task on the owner's thread: its item arrives, the owner polls it, and it ends or waits.
+//! The steps of the owner: plain, until the task has ended. The second half is a turn: the task's item arrives, the owner polls it, and it
+//! ends or waits.
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, weakened};
 
-use super::state::{State, Step, count, local, remote};
+use super::state::{
+    HandleEnd, LIMIT, LocalWord, State, Step, count, local, remote, too_many_references,
+};
 use crate::on_owner::OnOwner;
+
+const LOCAL_LIMIT: u32 = LIMIT as u32;
 
 /// The owner's next step for an item of the inbox.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,7 +62,194 @@ pub struct Finished {
     pub pushing: bool,
 }
 
+impl LocalWord {
+    /// Marks a task that has not ended as cancelled. True if the caller queues an item, so that the owner sees it.
+    #[inline]
+    fn cancel(&mut self) -> bool {
+        self.flags |= local::CANCELLED;
+        let queue = self.flags & (local::QUEUED | local::RUNNING) == 0;
+        if queue {
+            self.flags |= local::QUEUED;
+        }
+        queue
+    }
+}
+
+impl State {
+    /// All references, with this many in the local word, and the remote word at `word`.
+    #[inline]
+    pub(super) fn sum(references: u32, word: usize) -> isize {
+        count(word).wrapping_add_unsigned(references as usize)
+    }
+
+    /// Ends a new task that no queue took. The caller has dropped its future, and uses up the item's reference; the handle
+    /// is left.
+    ///
+    /// # Safety
+    /// No other thread knows of the task. The caller may be on any thread.
+    pub unsafe fn reject(&self) {
+        self.local.with_mut(|word| {
+            // SAFETY: no other thread knows of the task, and the borrow ends with this block.
+            let word = unsafe { &mut *word };
+            word.flags = local::ENDED;
+            word.references = 0;
+        });
+        // Ordering: Relaxed. The handle, which is on this thread, takes it along.
+        self.remote
+            .store(remote::ENDED + remote::ONE, Ordering::Relaxed);
+    }
+}
+
 impl OnOwner<'_, State> {
+    /// Whether all references are on this thread, with the remote word at `word`: the caller's, and that of an item in the
+    /// run queue. Then no other thread can take a step. (During a poll it can: the task may have lent its waker to another
+    /// thread, uncounted.)
+    #[inline]
+    pub(super) fn has_all_references(self, word: usize) -> bool {
+        let item = if weakened!("local-task-lent-waker") {
+            local::QUEUED | local::RUNNING
+        } else {
+            local::QUEUED
+        };
+        self.with_word(|own| own.flags & item != 0 && State::sum(own.references, word) == 2)
+    }
+
+    /// Counts another reference, of a task that has not ended.
+    #[inline]
+    fn refer(self) {
+        let references = self.with_word(|word| {
+            word.references += 1;
+            word.references
+        });
+        if references > LOCAL_LIMIT {
+            self.balance();
+        }
+    }
+
+    /// A reference for an item, if there is one.
+    #[inline]
+    fn refer_if(self, queue: bool) -> Step {
+        if !queue {
+            return Step::Nothing;
+        }
+        self.refer();
+        Step::Queue
+    }
+
+    /// Takes the references that remote threads gave back off the local count.
+    #[cold]
+    fn balance(self) {
+        // Ordering: Relaxed, here and below: a count orders nothing. Other threads may change it in between. The local count
+        // stays at least as large, by the caller's reference.
+        let given_back = count(self.remote.load(Ordering::Relaxed)).min(0);
+        let given_back = given_back.unsigned_abs();
+        self.remote
+            .fetch_add(given_back.wrapping_mul(remote::ONE), Ordering::Relaxed);
+        let left = self.with_word(|word| {
+            word.references -= given_back as u32;
+            word.references
+        });
+        if left > LOCAL_LIMIT {
+            too_many_references();
+        }
+    }
+
+    /// Counts another reference.
+    #[inline]
+    pub fn clone_local(self) {
+        if self.has_ended() {
+            self.clone_remote();
+        } else {
+            self.refer();
+        }
+    }
+
+    /// A wake by reference.
+    #[inline]
+    pub fn wake_local(self) -> Step {
+        let queue = self.with_word(|word| {
+            if word.flags & (local::QUEUED | local::ENDED) != 0 {
+                return false;
+            }
+            if word.flags & local::RUNNING != 0 {
+                word.flags |= local::WOKEN;
+                return false;
+            }
+            word.flags |= local::QUEUED;
+            true
+        });
+        self.refer_if(queue)
+    }
+
+    /// Drops a reference. The last one of a task that has not ended becomes an item; the owner drops the future when
+    /// the item's turn comes.
+    #[inline]
+    pub fn release_local(self) -> Step {
+        if self.has_ended() {
+            return Step::free_if(self.release_ended());
+        }
+        // An item takes over the last reference.
+        if self.release_unless_last(local::QUEUED | local::CANCELLED) {
+            Step::Nothing
+        } else {
+            Step::Queue
+        }
+    }
+
+    /// Drops a reference of a task that has not ended, unless it is the last one. The caller keeps a last one, with `flags`
+    /// set, and the result is false.
+    #[inline]
+    pub(super) fn release_unless_last(self, flags: u8) -> bool {
+        if !self.count_down() {
+            return true;
+        }
+        self.with_word(|word| {
+            word.references += 1;
+            word.flags |= flags;
+        });
+        false
+    }
+
+    /// Takes a reference of a task that has not ended off the counts; true if none is left.
+    #[inline]
+    fn count_down(self) -> bool {
+        let local = self.with_word(|word| {
+            let local = word.references.checked_sub(1);
+            word.references = local.unwrap_or(0);
+            local
+        });
+        match local {
+            // Ordering: Acquire, pairs with the Release of remote decrements.
+            Some(left) => State::sum(left, self.remote.load(Ordering::Acquire)) == 0,
+            // A remote thread counted it.
+            // Ordering: AcqRel, as for every decrement.
+            None => count(self.remote.fetch_sub(remote::ONE, Ordering::AcqRel)) == 1,
+        }
+    }
+
+    /// The handle goes.
+    #[inline]
+    pub fn drop_handle_local(self, end: HandleEnd) -> Step {
+        let step = self.with_word(|word| {
+            if word.flags & local::ENDED != 0 {
+                return Some(Step::Ended);
+            }
+            word.flags |= local::DETACHED;
+            // An item takes over the handle's reference.
+            (end == HandleEnd::Cancel && word.cancel()).then_some(Step::Queue)
+        });
+        match step {
+            Some(step) => step,
+            None => self.release_local(),
+        }
+    }
+
+    /// The handle cancels the task, and stays.
+    pub fn cancel_local(self) -> Step {
+        let queue = self.with_word(|word| word.flags & local::ENDED == 0 && word.cancel());
+        self.refer_if(queue)
+    }
+
     /// An item has come out of the inbox.
     pub fn arrive(self) -> Arrival {
         if self.has_ended() {
@@ -118,11 +310,8 @@ impl OnOwner<'_, State> {
     pub fn start(self) -> bool {
         // Ordering: Acquire, pairs with the Release of every wake whose item has arrived, and of a cancellation whose item is
         // still to come. The poll, or the future's destructor, sees what came before either.
-        let cancelled = self
-            .remote
-            .load(ordering!("local-task-start-acquire", Acquire))
-            & remote::CANCELLED
-            != 0;
+        let acquire = ordering!("local-task-start-acquire", Acquire);
+        let cancelled = self.remote.load(acquire) & remote::CANCELLED != 0;
         self.with_word(|word| {
             word.flags = word.flags & !(local::QUEUED | local::WOKEN) | local::RUNNING;
             if cancelled {
@@ -164,12 +353,8 @@ impl OnOwner<'_, State> {
     pub fn finish_at_spawn(self, of_class: bool) -> bool {
         // Ordering: Acquire, pairs with the Release of remote decrements. What other threads did with the cell comes before
         // its next use.
-        if self
-            .remote
-            .load(ordering!("local-eager-alone-acquire", Acquire))
-            != 0
-            && !weakened!("local-eager-remote")
-        {
+        let acquire = ordering!("local-eager-alone-acquire", Acquire);
+        if self.remote.load(acquire) != 0 && !weakened!("local-eager-remote") {
             return false;
         }
         let alone = self.with_word(|word| {
@@ -197,15 +382,10 @@ impl OnOwner<'_, State> {
             word.flags |= local::ENDED;
             (word.references, word.flags)
         });
+        let acquire = ordering!("local-task-alone-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release of remote decrements.
-        let mut word = self
-            .remote
-            .load(ordering!("local-task-alone-acquire", Acquire));
-        let release = if weakened!("local-task-merge-release") {
-            Ordering::Acquire
-        } else {
-            Ordering::AcqRel
-        };
+        let mut word = self.remote.load(acquire);
+        let both = ordering!("local-task-merge-order", AcqRel);
         let outcome = left == Left::Outcome;
         loop {
             let gone = if weakened!("local-task-detached") {
@@ -240,7 +420,7 @@ impl OnOwner<'_, State> {
             // frees it. Acquire takes over the awaiter.
             match self
                 .remote
-                .compare_exchange_weak(word, new, release, Ordering::Acquire)
+                .compare_exchange_weak(word, new, both, Ordering::Acquire)
             {
                 Ok(_) => return finished,
                 Err(found) => word = found,
