@@ -161,7 +161,7 @@ impl Caller {
 #[track_caller]
 #[must_use = "the call only reads a value"]
 pub fn spawn_site() -> &'static core::panic::Location<'static> {
-    inner::site(core::panic::Location::caller())
+    inner::here()
 }
 
 /// The poll of a task, until this is dropped. [`Mark`] has an example.
@@ -193,7 +193,7 @@ mod on {
     #[inline]
     #[track_caller]
     pub(super) fn spawned(name: &'static str) -> Mark {
-        let site = sites::of_type(site(Location::caller()), name);
+        let site = sites::of_type(here(), name);
         let mark = task(number(), site);
         record(Kind::Spawned, mark);
         mark
@@ -208,15 +208,11 @@ mod on {
         static FOR: Cell<Option<Caller>> = const { Cell::new(None) };
     }
 
+    /// The line for which the thread spawns, or the one that called the caller.
     #[inline]
     #[track_caller]
     pub(super) fn here() -> Caller {
-        site(Location::caller())
-    }
-
-    /// The line for which the thread spawns, or this one.
-    #[inline]
-    pub(super) fn site(caller: Caller) -> Caller {
+        let caller = Location::caller();
         FOR.try_with(Cell::get).ok().flatten().unwrap_or(caller)
     }
 

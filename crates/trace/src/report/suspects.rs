@@ -142,13 +142,6 @@ fn queued_tasks(queued: usize) -> String {
     format!("{} {verb} queued", count(queued, "task"))
 }
 
-fn children_left(pending: usize) -> String {
-    match pending {
-        1 => "1 child".to_owned(),
-        _ => format!("{pending} children"),
-    }
-}
-
 /// The children of a scope that keep it open.
 fn children(pool: &Pool, scope: &Scope) -> String {
     let all = pool.tasks.iter().flatten();
@@ -175,11 +168,15 @@ fn scopes(pool: &Pool, suspects: &mut Vec<String>) {
             Some(site) => format!(" opened at {site}"),
             None => String::new(),
         };
+        let children_left = match scope.pending {
+            1 => "1 child".to_owned(),
+            pending => format!("{pending} children"),
+        };
         suspects.push(format!(
             "scope {}{site} keeps {} waiting for {} ({} queued{}){}",
             scope.slot,
             scope.waiter,
-            children_left(scope.pending),
+            children_left,
             scope.queued,
             match scope.waiting {
                 Some(waiting) => format!(", {waiting} wait to be woken"),
