@@ -243,6 +243,7 @@ impl Record {
         let wait = self.wait.load(Ordering::Relaxed).checked_sub(1);
         let wait = wait.filter(|_| is_polled);
         let polls = self.polls.load(Ordering::Relaxed);
+        let has_wakers = polls > 0 && !self.spawned.is_call;
         let wakers = || {
             let clones = patiently(&self.waker)?.strong_count();
             Some(clones.max(self.wakers.load(Ordering::Relaxed)))
@@ -257,11 +258,7 @@ impl Record {
             since: self.born.elapsed().saturating_sub(changed),
             age: self.born.elapsed(),
             polls,
-            wakers: if self.spawned.is_call || polls == 0 {
-                None
-            } else {
-                wakers()
-            },
+            wakers: has_wakers.then(wakers).flatten(),
             thread: if polls > 0 { thread(id) } else { None },
             worker: self.worker.load(Ordering::Relaxed).checked_sub(1),
             waits_in: wait.and_then(|wait| WAITS.get(wait).copied()),

@@ -115,7 +115,7 @@ fn queues(pool: &Pool, suspects: &mut Vec<String>) {
         return;
     }
     let are_queued = queued_tasks(queued);
-    let any = |is: fn(&Worker) -> bool| pool.workers.iter().any(is);
+    let is_up = |worker: &Worker| worker.doing.is_awake() || worker.doing == Doing::Searches;
     if pool.wanted == 0 && pool.drivers == 0 {
         let drives = if pool.driven_by_waits {
             "threads that wait run them"
@@ -130,9 +130,7 @@ fn queues(pool: &Pool, suspects: &mut Vec<String>) {
             "{are_queued}, and all its run futures ({}) are asleep: are they polled?",
             pool.drivers
         ));
-    } else if pool.wanted > 0
-        && !any(|worker| worker.doing.is_awake() || worker.doing == Doing::Searches)
-    {
+    } else if pool.wanted > 0 && !pool.workers.iter().any(is_up) {
         suspects.push(format!("{are_queued}, and every worker sleeps or waits"));
     }
 }

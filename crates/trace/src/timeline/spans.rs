@@ -80,13 +80,10 @@ pub(super) fn picture(timeline: &Timeline) -> Picture {
             sites: sites.collect(),
             lanes: lanes.collect(),
         },
-        doing: Vec::new(),
+        doing: timeline.threads.iter().map(|_| Doing::default()).collect(),
         queued: HashMap::new(),
         named: HashMap::new(),
     };
-    spans
-        .doing
-        .resize_with(timeline.threads.len(), Doing::default);
     for (at, lane, word) in in_order(timeline) {
         if let Some((kind, payload)) = unpack(word) {
             spans.add(at, lane, kind, payload);

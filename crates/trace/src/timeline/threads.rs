@@ -158,14 +158,15 @@ fn first(mine: &Mine, word: u64) {
 fn enter() -> &'static Place {
     let thread = terrace_sync::thread::current();
     let free = FREE.lock().pop();
-    let is_new = free.is_none();
     let place = free.unwrap_or_else(|| {
-        Box::leak(Box::new(Place {
+        let place: &'static Place = Box::leak(Box::new(Place {
             // Ordering: Relaxed, a setting that orders nothing.
             ring: Ring::new(SIZE.load(Ordering::Relaxed)),
             clock: Clock::new(),
             tenants: Mutex::new(Vec::new()),
-        }))
+        }));
+        ALL.lock().push(place);
+        place
     });
     let first = place.ring.head();
     let mut tenants = place.tenants.lock();
@@ -182,10 +183,6 @@ fn enter() -> &'static Place {
         worker: None,
         first,
     });
-    drop(tenants);
-    if is_new {
-        ALL.lock().push(place);
-    }
     place
 }
 

@@ -68,10 +68,7 @@ impl Timeline {
     pub fn write_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let mut out = BufWriter::new(File::create(path)?);
-        match path
-            .extension()
-            .is_some_and(|extension| extension == "html")
-        {
+        match path.extension() == Some("html".as_ref()) {
             true => self.write_html(&mut out)?,
             false => self.write_chrome(&mut out)?,
         }
