@@ -15,11 +15,9 @@ mod locals;
 #[doc(hidden)]
 pub use locals::LocalKey;
 
-#[cfg(any(terrace_loom, terrace_shuttle))]
-#[path = "thread/modelled.rs"]
-mod backend;
-#[cfg(all(feature = "std", not(any(terrace_loom, terrace_shuttle))))]
-#[path = "thread/real.rs"]
+#[cfg(feature = "std")]
+#[cfg_attr(any(terrace_loom, terrace_shuttle), path = "thread/modelled.rs")]
+#[cfg_attr(not(any(terrace_loom, terrace_shuttle)), path = "thread/real.rs")]
 mod backend;
 
 #[cfg(feature = "std")]
