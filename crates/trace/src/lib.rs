@@ -21,15 +21,12 @@ macro_rules! record {
 }
 
 mod counters;
-#[cfg(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))]
+#[cfg(feature = "std")]
+#[cfg_attr(
+    any(not(feature = "inspect"), terrace_loom, terrace_shuttle),
+    path = "inspect_off.rs"
+)]
 #[doc(hidden)]
-pub mod inspect;
-#[cfg(all(
-    feature = "std",
-    not(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))
-))]
-#[doc(hidden)]
-#[path = "inspect_off.rs"]
 pub mod inspect;
 mod mark;
 #[cfg(feature = "std")]

@@ -1,11 +1,5 @@
 //! What a cell keeps of its task for the timeline.
 
-#[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-use on as inner;
-
-#[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
-use off as inner;
-
 /// A task, as the timeline knows it: its number and where it was spawned. No bytes and no code without the feature `timeline`.
 ///
 /// # Examples
@@ -177,7 +171,7 @@ impl Drop for Polling {
 }
 
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-mod on {
+mod inner {
     use core::cell::Cell;
     use core::panic::Location;
 
@@ -233,7 +227,7 @@ mod on {
 }
 
 #[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
-mod off {
+mod inner {
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Mark;
 

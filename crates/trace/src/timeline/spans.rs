@@ -213,7 +213,7 @@ impl Spans<'_> {
         items.push(Item { open: true, ..item });
     }
 
-    /// Ends the innermost item that fits, and those inside of it, where `cut` starts: the item if its beginning was overwritten.
+    /// Ends the innermost item that fits, and those inside of it. `cut` starts at that end, and is the item if its beginning was overwritten.
     fn finish(&mut self, lane: u32, fits: impl Fn(&Item) -> bool, cut: Item) {
         let at = cut.start;
         let doing = &mut self.doing[lane as usize];
