@@ -8,10 +8,11 @@
 //! Under a checker a timeout is a nondeterministic wake. `park_timeout` starts a modelled thread that ends the wait at
 //! any point of the schedule, and always at some point. It costs one of loom's five threads a call.
 
-#[cfg(terrace_shuttle)]
+#[cfg(any(terrace_shuttle, terrace_keyed_tls))]
+#[cfg_attr(terrace_keyed_tls, path = "thread/keyed.rs")]
 mod locals;
 
-#[cfg(terrace_shuttle)]
+#[cfg(any(terrace_shuttle, terrace_keyed_tls))]
 #[doc(hidden)]
 pub use locals::LocalKey;
 
@@ -22,13 +23,6 @@ mod backend;
 
 #[cfg(feature = "std")]
 pub use backend::{Builder, JoinHandle, Thread, current, park, park_timeout, spawn, yield_now};
-
-#[cfg(terrace_keyed_tls)]
-mod keyed;
-
-#[cfg(terrace_keyed_tls)]
-#[doc(hidden)]
-pub use keyed::LocalKey;
 
 #[cfg(feature = "std")]
 mod joins;

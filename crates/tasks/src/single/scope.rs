@@ -30,8 +30,7 @@ struct Emptied<'scope>(&'scope Slot<'scope>);
 
 impl Drop for Emptied<'_> {
     fn drop(&mut self) {
-        let executor = self.0.take();
-        drop(executor);
+        drop(self.0.take());
     }
 }
 
