@@ -10,7 +10,6 @@ use super::picture::{Item, Lane, Picture, Site, Woken};
 use super::record::{Kind, number, site, span, unpack};
 use super::taken::Timeline;
 use super::threads::ThreadTimeline;
-use crate::span::Span;
 
 /// Indices into `picture::KINDS`.
 const POLL: u8 = 0;
@@ -19,11 +18,6 @@ const SLEEP: u8 = 2;
 const STEAL: u8 = 7;
 const WAKES_WORKER: u8 = 8;
 const QUEUED: u8 = 9;
-
-/// Spans are numbered from 1 on, in the order of their kinds behind sleeps.
-const fn kind_of(span: Span) -> u8 {
-    SLEEP + span as u8
-}
 
 /// What one thread is doing, as its records are read in order.
 #[derive(Default)]
@@ -147,7 +141,8 @@ impl Spans<'_> {
             }
             Kind::Begin | Kind::End => {
                 let Some(span) = span(payload) else { return };
-                let of = item(kind_of(span), at);
+                // Spans are numbered from 1 on, in the order of their kinds behind sleeps.
+                let of = item(SLEEP + span as u8, at);
                 match kind {
                     Kind::Begin => self.begin(lane, of),
                     _ => self.finish(lane, |open| open.kind == of.kind, of),
