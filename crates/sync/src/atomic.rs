@@ -9,7 +9,7 @@ use crate::count;
 
 /// The atomics of the machine, those that it lacks out of `portable-atomic`.
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
-mod machine {
+mod backend {
     #[cfg(target_has_atomic = "64")]
     pub(super) use core::sync::atomic::AtomicU64;
     #[cfg(target_has_atomic = "ptr")]
@@ -23,8 +23,6 @@ mod machine {
 mod tracked;
 #[cfg(terrace_loom)]
 mod weakened;
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
-use machine as backend;
 #[cfg(terrace_shuttle)]
 use shuttle::sync::atomic as backend;
 #[cfg(terrace_loom)]

@@ -40,7 +40,7 @@ impl Counts {
     #[must_use = "the call only reads a value"]
     pub fn now() -> Self {
         #[cfg(all(terrace_count, feature = "std"))]
-        return TOTALS.with(core::cell::Cell::get);
+        return TOTALS.with_borrow(|totals| *totals);
         #[cfg(not(all(terrace_count, feature = "std")))]
         return Self::default();
     }
@@ -82,9 +82,7 @@ impl Sub for Counts {
 
 #[cfg(all(terrace_count, feature = "std"))]
 std::thread_local! {
-    static TOTALS: core::cell::Cell<Counts> = const {
-        core::cell::Cell::new(Counts { rmws: 0, fences: 0, light_fences: 0, heavy_fences: 0, steal_heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
-    };
+    static TOTALS: core::cell::RefCell<Counts> = core::cell::RefCell::default();
 }
 
 macro_rules! counters {
@@ -94,11 +92,7 @@ macro_rules! counters {
             #[cfg(all(terrace_jitter, feature = "std"))]
             crate::jitter::step();
             #[cfg(all(terrace_count, feature = "std"))]
-            TOTALS.with(|totals| {
-                let mut now = totals.get();
-                now.$field += 1;
-                totals.set(now);
-            });
+            TOTALS.with_borrow_mut(|totals| totals.$field += 1);
         }
     )+};
 }

@@ -4,18 +4,14 @@
 mod choice;
 mod kind;
 pub mod steal;
-#[cfg(all(
-    feature = "std",
-    any(target_os = "linux", windows),
-    not(any(terrace_loom, terrace_shuttle, terrace_tsan, miri))
-))]
-mod system;
-#[cfg(not(all(
-    feature = "std",
-    any(target_os = "linux", windows),
-    not(any(terrace_loom, terrace_shuttle, terrace_tsan, miri))
-)))]
-#[path = "fences/full.rs"]
+#[cfg_attr(
+    not(all(
+        feature = "std",
+        any(target_os = "linux", windows),
+        not(any(terrace_loom, terrace_shuttle, terrace_tsan, miri))
+    )),
+    path = "fences/full.rs"
+)]
 mod system;
 
 use crate::count;

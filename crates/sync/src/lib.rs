@@ -53,8 +53,6 @@ pub mod thread;
 #[cfg(feature = "std")]
 pub mod time;
 pub mod unmodelled;
-#[cfg(any(terrace_loom, terrace_shuttle))]
-mod weaken;
 
 #[cfg(terrace_loom)]
 pub use loom::sync::Arc;
@@ -100,10 +98,10 @@ pub use std::thread_local as native_thread_local;
 /// The expansion of [`const_fn!`] and of the modelled `thread_local!`; not an API.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(any(terrace_loom, terrace_shuttle))]
+    pub use crate::model::is_weakened;
     #[cfg(any(terrace_shuttle, terrace_keyed_tls))]
     pub use crate::thread::LocalKey;
-    #[cfg(any(terrace_loom, terrace_shuttle))]
-    pub use crate::weaken::is_weakened;
     #[cfg(terrace_loom)]
     pub use loom::{lazy_static as modelled_lazy_static, thread_local as modelled_thread_local};
     #[cfg(terrace_shuttle)]

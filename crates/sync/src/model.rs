@@ -1,10 +1,12 @@
-//! [`model`]: one entry point for a model body under every backend.
+//! [`model`]: one entry point for a model body under every backend, and the mutant that it runs with.
 
 #[cfg(terrace_loom)]
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(terrace_loom)]
 use crate::tally;
+#[cfg(any(terrace_loom, terrace_shuttle))]
+use std::{string::String, sync::OnceLock};
 
 /// Bytes of a modelled thread's stack; frames of a debug build are large.
 #[cfg(terrace_shuttle)]
@@ -94,4 +96,13 @@ pub fn model(body: impl Fn() + Send + Sync + 'static) {
     for _ in 0..env_or("TERRACE_MODEL_RUNS", 300) {
         body();
     }
+}
+
+/// Whether the model runs with the mutant `name`, which the variable `TERRACE_WEAKEN` chooses when the model starts.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+pub fn is_weakened(name: &str) -> bool {
+    static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
+    // Most models run without a mutant, and come here at each access.
+    let chosen = CHOSEN.get_or_init(|| std::env::var("TERRACE_WEAKEN").ok());
+    chosen.as_deref().is_some_and(|chosen| chosen == name)
 }

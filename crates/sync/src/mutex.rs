@@ -93,14 +93,12 @@ mod modelled {
 
     const HELD: &str = "the guard holds the lock until it is dropped";
 
-    /// Threads blocked in `lock`.
-    type Waiting = plain::Mutex<Vec<loom::thread::Thread>>;
-
     /// A mutex. A panic under the lock does not poison it.
     #[derive(Debug, Default)]
     pub struct Mutex<T> {
         locked: AtomicBool,
-        waiting: Waiting,
+        /// Threads blocked in `lock`.
+        waiting: plain::Mutex<Vec<loom::thread::Thread>>,
         /// Locked only by the thread that set `locked`, so never contended.
         value: plain::Mutex<T>,
     }
@@ -108,8 +106,7 @@ mod modelled {
     /// The lock, released on drop.
     #[derive(Debug)]
     pub struct MutexGuard<'a, T> {
-        locked: &'a AtomicBool,
-        waiting: &'a Waiting,
+        mutex: &'a Mutex<T>,
         value: Option<plain::MutexGuard<'a, T>>,
     }
 
@@ -118,7 +115,7 @@ mod modelled {
         pub fn new(value: T) -> Self {
             Self {
                 locked: AtomicBool::new(false),
-                waiting: Waiting::default(),
+                waiting: plain::Mutex::default(),
                 value: plain::Mutex::new(value),
             }
         }
@@ -143,8 +140,7 @@ mod modelled {
                 self.locked
                     .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
             free.ok().map(|_| MutexGuard {
-                locked: &self.locked,
-                waiting: &self.waiting,
+                mutex: self,
                 value: Some(self.value.lock()),
             })
         }
@@ -178,8 +174,8 @@ mod modelled {
         fn drop(&mut self) {
             self.value = None;
             // Ordering: Release pairs with the Acquire of the next lock.
-            self.locked.store(false, Ordering::Release);
-            for thread in self.waiting.lock().drain(..) {
+            self.mutex.locked.store(false, Ordering::Release);
+            for thread in self.mutex.waiting.lock().drain(..) {
                 thread.unpark();
             }
         }

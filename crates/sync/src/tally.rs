@@ -1,8 +1,8 @@
 //! How far loom's search of a model has come. It runs a whole search on one thread of the system.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Tally {
     schedules: usize,
     /// Threads that this schedule has spawned.
@@ -12,18 +12,12 @@ struct Tally {
 }
 
 std::thread_local! {
-    static TALLY: Cell<Tally> = Cell::default();
-}
-
-fn change(change: impl FnOnce(&mut Tally)) {
-    let mut tally = TALLY.get();
-    change(&mut tally);
-    TALLY.set(tally);
+    static TALLY: RefCell<Tally> = RefCell::default();
 }
 
 /// A schedule begins. What threads of the last one spawned after its body's end is counted by now.
 pub(crate) fn begin() {
-    change(|tally| {
+    TALLY.with_borrow_mut(|tally| {
         tally.most = tally.most.max(tally.spawned);
         tally.spawned = 0;
         tally.schedules += 1;
@@ -32,7 +26,7 @@ pub(crate) fn begin() {
 
 /// A modelled thread is spawned, also one that stands for a timer.
 pub(crate) fn spawned() {
-    change(|tally| tally.spawned += 1);
+    TALLY.with_borrow_mut(|tally| tally.spawned += 1);
 }
 
 /// The search has ended: prints what `cargo xtask loom` reads. The body's own thread counts.

@@ -8,29 +8,21 @@
 //! Under a checker a timeout is a nondeterministic wake. `park_timeout` starts a modelled thread that ends the wait at
 //! any point of the schedule, and always at some point. It costs one of loom's five threads a call.
 
-#[cfg(terrace_shuttle)]
+#[cfg(any(terrace_shuttle, terrace_keyed_tls))]
+#[cfg_attr(terrace_keyed_tls, path = "thread/keyed.rs")]
 mod locals;
 
-#[cfg(terrace_shuttle)]
+#[cfg(any(terrace_shuttle, terrace_keyed_tls))]
 #[doc(hidden)]
 pub use locals::LocalKey;
 
-#[cfg(any(terrace_loom, terrace_shuttle))]
-#[path = "thread/modelled.rs"]
-mod backend;
-#[cfg(all(feature = "std", not(any(terrace_loom, terrace_shuttle))))]
-#[path = "thread/real.rs"]
+#[cfg(feature = "std")]
+#[cfg_attr(any(terrace_loom, terrace_shuttle), path = "thread/modelled.rs")]
+#[cfg_attr(not(any(terrace_loom, terrace_shuttle)), path = "thread/real.rs")]
 mod backend;
 
 #[cfg(feature = "std")]
 pub use backend::{Builder, JoinHandle, Thread, current, park, park_timeout, spawn, yield_now};
-
-#[cfg(terrace_keyed_tls)]
-mod keyed;
-
-#[cfg(terrace_keyed_tls)]
-#[doc(hidden)]
-pub use keyed::LocalKey;
 
 #[cfg(feature = "std")]
 mod joins;

@@ -21,16 +21,12 @@ macro_rules! record {
 }
 
 mod counters;
-mod inside;
-#[cfg(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))]
+#[cfg(feature = "std")]
+#[cfg_attr(
+    any(not(feature = "inspect"), terrace_loom, terrace_shuttle),
+    path = "inspect_off.rs"
+)]
 #[doc(hidden)]
-pub mod inspect;
-#[cfg(all(
-    feature = "std",
-    not(all(feature = "inspect", not(any(terrace_loom, terrace_shuttle))))
-))]
-#[doc(hidden)]
-#[path = "inspect_off.rs"]
 pub mod inspect;
 mod mark;
 #[cfg(feature = "std")]
@@ -48,11 +44,10 @@ mod span;
 pub mod timeline;
 
 pub use counters::Counters;
-pub use inside::{Inside, inside};
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 pub use mark::spawn_site;
 pub use mark::{Caller, Mark, Polling, Spawns};
-pub use span::Span;
+pub use span::{Inside, Span, inside};
 
 /// Whether hooks count: the feature `enabled`, outside model checkers.
 pub const ENABLED: bool = cfg!(all(

@@ -1,11 +1,5 @@
 //! What a cell keeps of its task for the timeline.
 
-#[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-use on as inner;
-
-#[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
-use off as inner;
-
 /// A task, as the timeline knows it: its number and where it was spawned. No bytes and no code without the feature `timeline`.
 ///
 /// # Examples
@@ -161,7 +155,7 @@ impl Caller {
 #[track_caller]
 #[must_use = "the call only reads a value"]
 pub fn spawn_site() -> &'static core::panic::Location<'static> {
-    inner::site(core::panic::Location::caller())
+    inner::here()
 }
 
 /// The poll of a task, until this is dropped. [`Mark`] has an example.
@@ -177,7 +171,7 @@ impl Drop for Polling {
 }
 
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-mod on {
+mod inner {
     use core::cell::Cell;
     use core::panic::Location;
 
@@ -193,7 +187,7 @@ mod on {
     #[inline]
     #[track_caller]
     pub(super) fn spawned(name: &'static str) -> Mark {
-        let site = sites::of_type(site(Location::caller()), name);
+        let site = sites::of_type(here(), name);
         let mark = task(number(), site);
         record(Kind::Spawned, mark);
         mark
@@ -208,15 +202,11 @@ mod on {
         static FOR: Cell<Option<Caller>> = const { Cell::new(None) };
     }
 
+    /// The line for which the thread spawns, or the one that called the caller.
     #[inline]
     #[track_caller]
     pub(super) fn here() -> Caller {
-        site(Location::caller())
-    }
-
-    /// The line for which the thread spawns, or this one.
-    #[inline]
-    pub(super) fn site(caller: Caller) -> Caller {
+        let caller = Location::caller();
         FOR.try_with(Cell::get).ok().flatten().unwrap_or(caller)
     }
 
@@ -237,7 +227,7 @@ mod on {
 }
 
 #[cfg(not(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle)))))]
-mod off {
+mod inner {
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Mark;
 

@@ -1,6 +1,6 @@
 //! Stretches of a thread's time that are no polls.
 
-/// What a thread is in the middle of. [`Inside`](crate::Inside) has an example.
+/// What a thread is in the middle of. [`Inside`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Span {
@@ -14,7 +14,37 @@ pub enum Span {
     Blocking = 4,
 }
 
-#[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-impl Span {
-    pub(crate) const ALL: [Self; 4] = [Self::Scope, Self::Join, Self::Job, Self::Blocking];
+/// The calling thread is inside of a span until this is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::{Span, inside};
+///
+/// let span = inside(Span::Scope);
+/// // The thread waits for the children of a scope.
+/// drop(span);
+/// # #[cfg(feature = "timeline")] {
+/// let mut json = Vec::new();
+/// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+/// assert!(String::from_utf8(json)?.contains(r#""cat":"scope""#));
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "the span ends when it is dropped"]
+pub struct Inside(Span);
+
+/// Begins a span of the calling thread. [`Inside`] has an example.
+#[inline(always)]
+pub fn inside(span: Span) -> Inside {
+    record!(Begin, span);
+    Inside(span)
+}
+
+impl Drop for Inside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        record!(End, self.0);
+    }
 }

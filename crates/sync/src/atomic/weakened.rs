@@ -27,8 +27,6 @@ pub(super) const FAILURE: u8 = 1;
 
 /// The settings of the environment.
 struct Sweep {
-    /// The sweep neither weakens nor records any ordering.
-    is_off: bool,
     /// By line and column.
     weakened: HashMap<(u32, u32), Vec<Weakened>>,
     recorder: Option<Mutex<Recorder>>,
@@ -42,7 +40,7 @@ struct Weakened {
 }
 
 struct Recorder {
-    seen: HashSet<(&'static Location<'static>, u8, &'static str)>,
+    seen: HashSet<(&'static Location<'static>, u8, Ordering)>,
     file: File,
 }
 
@@ -52,15 +50,18 @@ pub(super) fn order(place: u8, order: Ordering) -> Ordering {
     static SWEEP: OnceLock<Sweep> = OnceLock::new();
     let sweep = SWEEP.get_or_init(Sweep::from_environment);
     // This is the usual case, and models come here at each access.
-    if sweep.is_off {
+    if sweep.weakened.is_empty() && sweep.recorder.is_none() {
         return order;
     }
     let caller = Location::caller();
     if let Some(recorder) = &sweep.recorder {
-        recorder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .note(caller, place, order);
+        let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorder.seen.insert((caller, place, order)) {
+            // One write, as other processes may append to the same file.
+            let line = std::format!("{caller}:{place}:{order:?}\n");
+            let written = recorder.file.write_all(line.as_bytes());
+            written.expect("the file of TERRACE_SWEEP_RECORD can be written");
+        }
     }
     let here = sweep.weakened.get(&(caller.line(), caller.column()));
     let mut here = here.into_iter().flatten();
@@ -85,11 +86,7 @@ impl Sweep {
             });
             weakened.entry(at).or_default().push(what);
         }
-        Self {
-            is_off: weakened.is_empty() && recorder.is_none(),
-            weakened,
-            recorder,
-        }
+        Self { weakened, recorder }
     }
 }
 
@@ -113,32 +110,9 @@ impl Weakened {
     }
 }
 
-impl Recorder {
-    fn note(&mut self, caller: &'static Location<'static>, place: u8, order: Ordering) {
-        if self.seen.insert((caller, place, name(order))) {
-            // One write, as other processes may append to the same file.
-            let line = std::format!("{caller}:{place}:{}\n", name(order));
-            self.file
-                .write_all(line.as_bytes())
-                .expect("the file of TERRACE_SWEEP_RECORD can be written");
-        }
-    }
-}
-
-const NAMES: [(&str, Ordering); 5] = [
-    ("Relaxed", Ordering::Relaxed),
-    ("Acquire", Ordering::Acquire),
-    ("Release", Ordering::Release),
-    ("AcqRel", Ordering::AcqRel),
-    ("SeqCst", Ordering::SeqCst),
-];
-
+/// The ordering of this name.
 fn named(name: &str) -> Option<Ordering> {
-    let found = NAMES.iter().find(|(n, _)| *n == name);
-    found.map(|(_, order)| *order)
-}
-
-fn name(order: Ordering) -> &'static str {
-    let found = NAMES.iter().find(|(_, o)| *o == order);
-    found.map_or("?", |(name, _)| name)
+    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+    let mut all = [Relaxed, Acquire, Release, AcqRel, SeqCst].into_iter();
+    all.find(|order| std::format!("{order:?}") == name)
 }

@@ -22,7 +22,7 @@ const ASYMMETRIC: u32 = 2;
 /// | `UNKNOWN` | full | chooses first: one compare-exchange, the first one's choice stands |
 /// | `SYMMETRIC` | full | is full |
 /// | `ASYMMETRIC` | the compiler's | makes all threads fence |
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Choice {
     state: AtomicU32,
 }
@@ -81,11 +81,5 @@ impl Choice {
             ASYMMETRIC => FenceKind::Asymmetric,
             _ => FenceKind::Symmetric,
         }
-    }
-}
-
-impl Default for Choice {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -198,6 +198,7 @@ impl<T> JoinHandle<T> {
 
 /// Settings of a thread to be started.
 #[derive(Debug)]
+#[must_use = "a builder starts no thread until it spawns one"]
 pub struct Builder(raw::Builder);
 
 impl Builder {
@@ -211,13 +212,11 @@ impl Builder {
     }
 
     /// Names the thread.
-    #[must_use = "a builder starts no thread until it spawns one"]
     pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
     /// Ignored: the checker runs threads on stacks of its own.
-    #[must_use = "a builder starts no thread until it spawns one"]
     pub fn stack_size(self, _bytes: usize) -> Self {
         self
     }

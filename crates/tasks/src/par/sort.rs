@@ -63,9 +63,7 @@ impl TaskPool {
         let pieces = self.par_batches(pieces, 1);
         pieces.for_each(|piece| piece.sort_unstable_by(compare));
     }
-}
 
-impl TaskPool {
     /// Sorts a slice. Equal items stay in their order.
     ///
     /// Tasks sort pieces of the slice, as many as threads take part, and then merge pairs of them until one is left. The last merge runs

@@ -1,13 +1,13 @@
 //! The pool whose only thread is its caller's.
 
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use terrace_local::{Task, boxing_large};
 use terrace_sync::Arc;
 
-use super::builder::TaskPoolBuilder;
 use super::scope::{self, Scope};
-use super::thread_executor::ThreadExecutor;
 use crate::host;
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
@@ -165,10 +165,65 @@ impl TaskPool {
     }
 }
 
+/// Makes a [`TaskPool`]. Without feature `multi_threaded` there are no threads to configure: every setting is
+/// accepted and ignored.
+///
+/// # Examples
+///
+/// ```
+/// # use terrace_tasks::TaskPoolBuilder;
+/// assert_eq!(TaskPoolBuilder::new().num_threads(8).build().thread_num(), 1);
+/// ```
+#[derive(Debug, Default, Clone)]
+#[must_use = "a builder makes no pool until it is built"]
+pub struct TaskPoolBuilder {}
+
 impl TaskPoolBuilder {
+    /// A builder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ignored.
+    pub fn num_threads(self, _num_threads: usize) -> Self {
+        self
+    }
+
+    /// Ignored.
+    pub fn stack_size(self, _stack_size: usize) -> Self {
+        self
+    }
+
+    /// Ignored.
+    pub fn thread_name(self, _thread_name: String) -> Self {
+        self
+    }
+
+    /// Ignored: no thread is started, so `f` is never called.
+    pub fn on_thread_spawn(self, _f: impl Fn() + Send + Sync + 'static) -> Self {
+        self
+    }
+
+    /// Ignored: no thread is started, so `f` is never called.
+    pub fn on_thread_destroy(self, _f: impl Fn() + Send + Sync + 'static) -> Self {
+        self
+    }
+
     /// Makes the pool.
     pub fn build(self) -> TaskPool {
         TaskPool {}
+    }
+}
+
+/// Names a thread to run scope tasks on. Without feature `multi_threaded` a scope runs everything on its own
+/// thread and ignores it.
+#[derive(Debug, Default)]
+pub struct ThreadExecutor<'a>(PhantomData<&'a ()>);
+
+impl ThreadExecutor<'_> {
+    /// An executor that no scope looks at.
+    pub fn new() -> Self {
+        Self::default()
     }
 }
 

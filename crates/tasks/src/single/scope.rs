@@ -17,8 +17,6 @@ use core::task::{Context, Poll, Waker};
 #[cfg(feature = "std")]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-#[cfg(feature = "std")]
-use futures_lite::FutureExt;
 use pin_project_lite::pin_project;
 use terrace_local::{LocalExecutor, Payload, Task, drop_payload};
 
@@ -32,8 +30,7 @@ struct Emptied<'scope>(&'scope Slot<'scope>);
 
 impl Drop for Emptied<'_> {
     fn drop(&mut self) {
-        let executor = self.0.take();
-        drop(executor);
+        drop(self.0.take());
     }
 }
 
@@ -73,10 +70,11 @@ async fn results<T>(
         let Some(task) = tasks.borrow_mut().pop_front() else {
             return Ok(results);
         };
-        let mut task = pin!(caught(task));
+        let mut task = pin!(task);
         let result = poll_fn(|context| match panic.take(context) {
             Some(payload) => Poll::Ready(Err(payload)),
-            None => task.as_mut().poll(context),
+            None => catch(|| task.as_mut().poll(context))
+                .map_or_else(|payload| Poll::Ready(Err(payload)), |poll| poll.map(Ok)),
         });
         match result.await {
             Ok(result) => results.push(result),
@@ -162,29 +160,13 @@ fn discard<T>(value: T) {
     }
 }
 
-/// A task's result, or the payload of its panic.
-#[cfg(feature = "std")]
-async fn caught<T>(task: Task<T>) -> Result<T, Payload> {
-    AssertUnwindSafe(task).catch_unwind().await
-}
-
 /// Throws a task's panic once more.
-#[cfg(feature = "std")]
 fn rethrow(payload: Payload) -> ! {
-    resume_unwind(payload)
-}
-
-/// A task's result: without unwinding a panic does not come back.
-#[cfg(not(feature = "std"))]
-async fn caught<T>(task: Task<T>) -> Result<T, Payload> {
-    Ok(task.await)
-}
-
-/// Unreachable in practice: without unwinding a panic does not come back.
-#[cfg(not(feature = "std"))]
-fn rethrow(payload: Payload) -> ! {
-    drop(payload);
-    panic!("a task of a scope panicked")
+    #[cfg(feature = "std")]
+    resume_unwind(payload);
+    // Unreachable in practice: without unwinding a panic does not come back.
+    #[cfg(not(feature = "std"))]
+    panic!("a task of a scope panicked: {payload:?}");
 }
 
 /// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow values that outlive the call.

@@ -226,11 +226,6 @@ impl Record {
         Some(seen)
     }
 
-    fn since(&self) -> Duration {
-        let changed = Duration::from_nanos(self.changed.load(Ordering::Relaxed));
-        self.born.elapsed().saturating_sub(changed)
-    }
-
     /// What a report sees. `slot` and `thread` as in [`Table::look`](super::Table::look).
     pub(super) fn look(
         &self,
@@ -243,7 +238,12 @@ impl Record {
             WOKEN => State::Queued,
             _ => State::Polled,
         };
+        let changed = Duration::from_nanos(self.changed.load(Ordering::Relaxed));
+        let is_polled = state == State::Polled;
+        let wait = self.wait.load(Ordering::Relaxed).checked_sub(1);
+        let wait = wait.filter(|_| is_polled);
         let polls = self.polls.load(Ordering::Relaxed);
+        let has_wakers = polls > 0 && !self.spawned.is_call;
         let wakers = || {
             let clones = patiently(&self.waker)?.strong_count();
             Some(clones.max(self.wakers.load(Ordering::Relaxed)))
@@ -255,24 +255,14 @@ impl Record {
             name: self.name().map(String::from),
             scope: slot(self.spawned.scope),
             state,
-            since: self.since(),
+            since: self.born.elapsed().saturating_sub(changed),
             age: self.born.elapsed(),
             polls,
-            wakers: if self.spawned.is_call || polls == 0 {
-                None
-            } else {
-                wakers()
-            },
+            wakers: has_wakers.then(wakers).flatten(),
             thread: if polls > 0 { thread(id) } else { None },
             worker: self.worker.load(Ordering::Relaxed).checked_sub(1),
-            waits_in: match state {
-                State::Polled => {
-                    let wait = self.wait.load(Ordering::Relaxed).checked_sub(1);
-                    wait.and_then(|wait| WAITS.get(wait).copied())
-                }
-                State::Queued | State::Waits => None,
-            },
-            here: state == State::Polled && id == (self.here)(self.pool).0,
+            waits_in: wait.and_then(|wait| WAITS.get(wait).copied()),
+            here: is_polled && id == (self.here)(self.pool).0,
         }
     }
 }

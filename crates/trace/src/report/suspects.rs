@@ -115,7 +115,7 @@ fn queues(pool: &Pool, suspects: &mut Vec<String>) {
         return;
     }
     let are_queued = queued_tasks(queued);
-    let any = |is: fn(&Worker) -> bool| pool.workers.iter().any(is);
+    let is_up = |worker: &Worker| worker.doing.is_awake() || worker.doing == Doing::Searches;
     if pool.wanted == 0 && pool.drivers == 0 {
         let drives = if pool.driven_by_waits {
             "threads that wait run them"
@@ -130,9 +130,7 @@ fn queues(pool: &Pool, suspects: &mut Vec<String>) {
             "{are_queued}, and all its run futures ({}) are asleep: are they polled?",
             pool.drivers
         ));
-    } else if pool.wanted > 0
-        && !any(|worker| worker.doing.is_awake() || worker.doing == Doing::Searches)
-    {
+    } else if pool.wanted > 0 && !pool.workers.iter().any(is_up) {
         suspects.push(format!("{are_queued}, and every worker sleeps or waits"));
     }
 }
@@ -140,13 +138,6 @@ fn queues(pool: &Pool, suspects: &mut Vec<String>) {
 fn queued_tasks(queued: usize) -> String {
     let verb = if queued == 1 { "is" } else { "are" };
     format!("{} {verb} queued", count(queued, "task"))
-}
-
-fn children_left(pending: usize) -> String {
-    match pending {
-        1 => "1 child".to_owned(),
-        _ => format!("{pending} children"),
-    }
 }
 
 /// The children of a scope that keep it open.
@@ -175,11 +166,15 @@ fn scopes(pool: &Pool, suspects: &mut Vec<String>) {
             Some(site) => format!(" opened at {site}"),
             None => String::new(),
         };
+        let children_left = match scope.pending {
+            1 => "1 child".to_owned(),
+            pending => format!("{pending} children"),
+        };
         suspects.push(format!(
             "scope {}{site} keeps {} waiting for {} ({} queued{}){}",
             scope.slot,
             scope.waiter,
-            children_left(scope.pending),
+            children_left,
             scope.queued,
             match scope.waiting {
                 Some(waiting) => format!(", {waiting} wait to be woken"),

@@ -10,6 +10,7 @@
 //! Times are microseconds, with three digits for nanoseconds. `cargo xtask timeline` reads all of this again.
 
 use std::io::{self, Write};
+use std::mem;
 use std::vec::Vec;
 
 use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture};
@@ -114,29 +115,28 @@ fn write_item(picture: &Picture, lane: usize, item: &Item, out: &mut impl Write)
     }
     let name = Quoted(site.map_or(kind, |site| &site.name));
     write!(out, ",\"cat\":\"{kind}\",\"name\":{name},\"args\":{{")?;
-    let mut comma = "";
+    let mut first = "";
+    // Nothing before the first of them.
+    let mut comma = || mem::replace(&mut first, ",");
     if item.task != 0 {
-        write!(out, "\"task\":{}", item.task)?;
-        comma = ",";
+        write!(out, "{}\"task\":{}", comma(), item.task)?;
     }
     if let Some(site) = site {
-        write!(out, "{comma}\"site\":{}", Quoted(&site.place))?;
-        comma = ",";
+        write!(out, "{}\"site\":{}", comma(), Quoted(&site.place))?;
     }
     if item.amount != 0 {
-        write!(out, "{comma}\"amount\":{}", item.amount)?;
-        comma = ",";
+        write!(out, "{}\"amount\":{}", comma(), item.amount)?;
     }
     if item.open {
-        write!(out, "{comma}\"open\":true")?;
-        comma = ",";
+        write!(out, "{}\"open\":true", comma())?;
     }
     if let Some(woken) = item.woken {
         let cause = CAUSES[usize::from(woken.cause)];
         let (at, thread) = (Micros(woken.at), woken.lane + 1);
         write!(
             out,
-            "{comma}\"queued\":{{\"why\":\"{cause}\",\"at\":{at},\"thread\":{thread},\"by\":{}}}",
+            "{}\"queued\":{{\"why\":\"{cause}\",\"at\":{at},\"thread\":{thread},\"by\":{}}}",
+            comma(),
             woken.by
         )?;
     }

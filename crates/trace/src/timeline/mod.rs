@@ -8,15 +8,14 @@ pub(crate) mod sites;
 mod spans;
 mod taken;
 pub(crate) mod threads;
-mod when;
 mod write;
 
 pub use self::{
     spans::spawned_type,
     taken::{Timeline, snapshot},
     threads::{ThreadTimeline, set_records_per_thread},
-    when::write_on_panic,
+    write::write_on_panic,
 };
 
 #[cfg(all(unix, feature = "signal"))]
-pub use self::when::write_on_signal;
+pub use self::write::write_on_signal;

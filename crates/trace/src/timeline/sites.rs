@@ -2,7 +2,6 @@
 
 use core::panic::Location;
 use std::borrow::{Cow, ToOwned};
-use std::string::{String, ToString};
 use std::vec::Vec;
 
 use terrace_sync::OnceLock;
@@ -18,16 +17,9 @@ const NAMES: usize = SITES / 2;
 /// A line, and the type or name of what is spawned there.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    location: &'static Location<'static>,
+    pub(crate) location: &'static Location<'static>,
     /// Owned, if the program has given it.
     pub(crate) name: Cow<'static, str>,
-}
-
-impl Site {
-    /// The place in the source, as `file:line:column`.
-    pub(crate) fn place(&self) -> String {
-        self.location.to_string()
-    }
 }
 
 /// Entries with such names, or attempts at one.

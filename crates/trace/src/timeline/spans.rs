@@ -3,14 +3,13 @@
 use std::borrow::ToOwned;
 use std::collections::HashMap;
 use std::format;
-use std::string::String;
+use std::string::{String, ToString};
 use std::vec::Vec;
 
 use super::picture::{Item, Lane, Picture, Site, Woken};
 use super::record::{Kind, number, site, span, unpack};
 use super::taken::Timeline;
 use super::threads::ThreadTimeline;
-use crate::span::Span;
 
 /// Indices into `picture::KINDS`.
 const POLL: u8 = 0;
@@ -19,11 +18,6 @@ const SLEEP: u8 = 2;
 const STEAL: u8 = 7;
 const WAKES_WORKER: u8 = 8;
 const QUEUED: u8 = 9;
-
-/// Spans are numbered from 1 on, in the order of their kinds behind sleeps.
-const fn kind_of(span: Span) -> u8 {
-    SLEEP + span as u8
-}
 
 /// What one thread is doing, as its records are read in order.
 #[derive(Default)]
@@ -63,7 +57,7 @@ pub(super) fn picture(timeline: &Timeline) -> Picture {
     let sites = timeline.sites.iter().map(|site| match site {
         Some(site) => Site {
             name: spawned_type(&site.name).to_owned(),
-            place: site.place(),
+            place: site.location.to_string(),
         },
         None => Site::default(),
     });
@@ -80,13 +74,10 @@ pub(super) fn picture(timeline: &Timeline) -> Picture {
             sites: sites.collect(),
             lanes: lanes.collect(),
         },
-        doing: Vec::new(),
+        doing: timeline.threads.iter().map(|_| Doing::default()).collect(),
         queued: HashMap::new(),
         named: HashMap::new(),
     };
-    spans
-        .doing
-        .resize_with(timeline.threads.len(), Doing::default);
     for (at, lane, word) in in_order(timeline) {
         if let Some((kind, payload)) = unpack(word) {
             spans.add(at, lane, kind, payload);
@@ -140,33 +131,21 @@ impl Spans<'_> {
                 } else {
                     POLL
                 };
-                self.begin(
-                    at,
-                    lane,
-                    Item {
-                        task,
-                        site: u32::from(site(payload)),
-                        woken: queued.and_then(|item| item.woken),
-                        ..item(kind, at)
-                    },
-                );
+                let woken = queued.and_then(|item| item.woken);
+                let of = of_task(kind, at, payload);
+                self.begin(lane, Item { woken, ..of });
             }
-            Kind::PollEnd => self.finish(
-                at,
-                lane,
-                |item| item.kind <= FIRST_POLL && item.task == task,
-                Item {
-                    task,
-                    site: u32::from(site(payload)),
-                    ..item(POLL, at)
-                },
-            ),
+            Kind::PollEnd => {
+                let is_it = |item: &Item| item.kind <= FIRST_POLL && item.task == task;
+                self.finish(lane, is_it, of_task(POLL, at, payload));
+            }
             Kind::Begin | Kind::End => {
                 let Some(span) = span(payload) else { return };
-                let of = item(kind_of(span), at);
+                // Spans are numbered from 1 on, in the order of their kinds behind sleeps.
+                let of = item(SLEEP + span as u8, at);
                 match kind {
-                    Kind::Begin => self.begin(at, lane, of),
-                    _ => self.finish(at, lane, |open| open.kind == of.kind, of),
+                    Kind::Begin => self.begin(lane, of),
+                    _ => self.finish(lane, |open| open.kind == of.kind, of),
                 }
             }
             Kind::Park => {
@@ -199,21 +178,15 @@ impl Spans<'_> {
 
     /// A task was queued.
     fn queue(&mut self, at: u64, lane: u32, cause: u8, payload: u64) {
-        let task = number(payload);
         let by = self.polled(lane).map_or(0, |item| item.task);
-        let woken = Woken {
+        let woken = Some(Woken {
             cause,
             at,
             lane,
             by,
-        };
-        let queued = Item {
-            task,
-            site: u32::from(site(payload)),
-            woken: Some(woken),
-            ..item(QUEUED, at)
-        };
-        self.queued.insert(task, queued);
+        });
+        let of = of_task(QUEUED, at, payload);
+        self.queued.insert(of.task, Item { woken, ..of });
     }
 
     /// The innermost poll of a thread.
@@ -224,19 +197,20 @@ impl Spans<'_> {
         Some(&mut items[innermost])
     }
 
-    fn begin(&mut self, at: u64, lane: u32, item: Item) {
+    fn begin(&mut self, lane: u32, item: Item) {
         let doing = &mut self.doing[lane as usize];
         let items = &mut self.picture.lanes[lane as usize].items;
         // It runs something, so it is awake.
         if let Some(sleep) = doing.sleep.take() {
-            close(&mut items[sleep], at);
+            close(&mut items[sleep], item.start);
         }
         doing.open.push(items.len());
         items.push(Item { open: true, ..item });
     }
 
-    /// Ends the innermost item that fits, and those inside of it. `cut` is the item if its beginning was overwritten.
-    fn finish(&mut self, at: u64, lane: u32, fits: impl Fn(&Item) -> bool, cut: Item) {
+    /// Ends the innermost item that fits, and those inside of it. `cut` starts at that end, and is the item if its beginning was overwritten.
+    fn finish(&mut self, lane: u32, fits: impl Fn(&Item) -> bool, cut: Item) {
+        let at = cut.start;
         let doing = &mut self.doing[lane as usize];
         let items = &mut self.picture.lanes[lane as usize].items;
         match doing.open.iter().rposition(|item| fits(&items[*item])) {
@@ -308,6 +282,15 @@ impl Spans<'_> {
         }
         self.picture.length = end;
         self.picture
+    }
+}
+
+/// An item of the task in this payload.
+fn of_task(kind: u8, start: u64, payload: u64) -> Item {
+    Item {
+        task: number(payload),
+        site: u32::from(site(payload)),
+        ..item(kind, start)
     }
 }
 

@@ -29,15 +29,9 @@ const BLOCK: u64 = 1 << 12;
 
 static SIZE: AtomicUsize = AtomicUsize::new(RECORDS);
 static NUMBERS: AtomicU64 = AtomicU64::new(BLOCK);
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
-    all: Vec::new(),
-    free: Vec::new(),
-});
-
-struct Registry {
-    all: Vec<&'static Place>,
-    free: Vec<&'static Place>,
-}
+/// All rings, and those that are free.
+static ALL: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
 
 /// A ring and the threads that have written into it.
 struct Place {
@@ -88,7 +82,7 @@ impl Drop for End {
             mine.place.set(None);
         });
         if let Some(place) = self.0.take() {
-            REGISTRY.lock().free.push(place);
+            FREE.lock().push(place);
         }
     }
 }
@@ -163,15 +157,16 @@ fn first(mine: &Mine, word: u64) {
 /// A ring for the calling thread.
 fn enter() -> &'static Place {
     let thread = terrace_sync::thread::current();
-    let free = REGISTRY.lock().free.pop();
-    let is_new = free.is_none();
+    let free = FREE.lock().pop();
     let place = free.unwrap_or_else(|| {
-        Box::leak(Box::new(Place {
+        let place: &'static Place = Box::leak(Box::new(Place {
             // Ordering: Relaxed, a setting that orders nothing.
             ring: Ring::new(SIZE.load(Ordering::Relaxed)),
             clock: Clock::new(),
             tenants: Mutex::new(Vec::new()),
-        }))
+        }));
+        ALL.lock().push(place);
+        place
     });
     let first = place.ring.head();
     let mut tenants = place.tenants.lock();
@@ -188,10 +183,6 @@ fn enter() -> &'static Place {
         worker: None,
         first,
     });
-    drop(tenants);
-    if is_new {
-        REGISTRY.lock().all.push(place);
-    }
     place
 }
 
@@ -267,7 +258,7 @@ impl ThreadTimeline {
 
 /// The records of all threads.
 pub(super) fn logs() -> Vec<ThreadTimeline> {
-    let places = REGISTRY.lock().all.clone();
+    let places = ALL.lock().clone();
     places.into_iter().flat_map(logs_of).collect()
 }
 

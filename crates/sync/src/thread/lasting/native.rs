@@ -2,13 +2,11 @@
 
 use core::cell::Cell;
 
-#[cfg(terrace_loom)]
-loom::thread_local! {
-    static NUMBER: Cell<u64> = Cell::new(0);
+// A checker leaves plain data in place, too.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+crate::thread_local! {
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
-#[cfg(terrace_shuttle)]
-static NUMBER: super::super::locals::LastingKey<Cell<u64>> =
-    super::super::locals::LastingKey::new(|| Cell::new(0));
 // It lasts under `terrace_keyed_tls`, too.
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
 std::thread_local! {
