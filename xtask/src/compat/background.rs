@@ -20,12 +20,14 @@ const ROUNDS: usize = 9;
 /// Far more than a run needs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What is compared: its head, the side, and whether the threads of IO and AsyncCompute are in the kernel's class for idle times.
-const COLUMNS: [(&str, usize, Option<&str>); 4] = [
+/// What is compared: its head, the side, and what the program is told of its threads.
+const COLUMNS: [(&str, usize, Option<&str>); 6] = [
     ("stock", 0, None),
     ("ours", 1, None),
     ("stock, idle class", 0, Some("idle")),
     ("ours, idle class", 1, Some("idle")),
+    ("stock, placed", 0, Some("placed")),
+    ("ours, placed", 1, Some("placed")),
 ];
 
 /// A figure of a run by its name.
@@ -65,8 +67,8 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
         for round in 0..ROUNDS {
             for turn in 0..COLUMNS.len() {
                 let at = (round + turn) % COLUMNS.len();
-                let (_, side, class) = COLUMNS[at];
-                runs[at].push(measure(&sides[side], threads, &file, class)?);
+                let (_, side, how) = COLUMNS[at];
+                runs[at].push(measure(&sides[side], threads, &file, how)?);
             }
         }
         println!("\nPools for {threads} threads, medians of {ROUNDS} rounds:\n");
@@ -85,9 +87,9 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
 }
 
 /// The figures that one run prints.
-fn measure(program: &Path, threads: usize, file: &Path, class: Option<&str>) -> Result<Figures> {
+fn measure(program: &Path, threads: usize, file: &Path, how: Option<&str>) -> Result<Figures> {
     let mut command = Command::new(program);
-    command.arg(threads.to_string()).arg(file).args(class);
+    command.arg(threads.to_string()).arg(file).args(how);
     let text = printed(command, LIMIT)?;
     let line = |line: &str| {
         let (name, value) = line.split_once('\t')?;

@@ -3,13 +3,15 @@
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bevy_ecs::prelude::*;
 use bevy_tasks::futures_lite::future::yield_now;
 use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPoolBuilder, block_on};
+use core_affinity::CoreId;
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
@@ -89,8 +91,21 @@ fn become_idle() {
         .expect("any thread may lower itself");
 }
 
-/// Bevy's pools for so many threads: the counts of `bevy_app`'s `TaskPoolOptions::with_num_threads`.
-fn make_pools(threads: usize, background: Class) {
+/// The processors that the process may use.
+static PROCESSORS: LazyLock<Vec<CoreId>> =
+    LazyLock::new(|| core_affinity::get_core_ids().expect("the system lists its processors"));
+
+/// From now on the calling thread stays on one processor: the next one in turn.
+fn stay_on_a_processor() {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let turn = TURN.fetch_add(1, Ordering::Relaxed) % PROCESSORS.len();
+    let placed = core_affinity::set_for_current(PROCESSORS[turn]);
+    assert!(placed, "any thread may choose its processor");
+}
+
+/// Bevy's pools for so many threads: the counts of `bevy_app`'s `TaskPoolOptions::with_num_threads`. If they are `placed`, the threads of a
+/// frame, which are the calling one and those of Compute, have a processor each, in turn.
+fn make_pools(threads: usize, background: Class, placed: bool) {
     let quarter = threads.div_ceil(4).clamp(1, 4);
     let pool = |threads: usize, name: &str| {
         TaskPoolBuilder::new()
@@ -107,7 +122,15 @@ fn make_pools(threads: usize, background: Class) {
     IoTaskPool::get_or_init(|| in_background("IO Task Pool"));
     AsyncComputeTaskPool::get_or_init(|| in_background("Async Compute Task Pool"));
     let rest = threads.saturating_sub(2 * quarter).max(1);
-    ComputeTaskPool::get_or_init(|| pool(rest, "Compute Task Pool").build());
+    let compute = pool(rest, "Compute Task Pool");
+    if !placed {
+        ComputeTaskPool::get_or_init(|| compute.build());
+        return;
+    }
+    // A thread inherits the processors of the thread that starts it: they are listed before this one has its own.
+    LazyLock::force(&PROCESSORS);
+    stay_on_a_processor();
+    ComputeTaskPool::get_or_init(|| compute.on_thread_spawn(stay_on_a_processor).build());
 }
 
 fn start_background(file: &Path) {
@@ -185,9 +208,9 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-fn run(threads_wanted: usize, file: &Path, background: Class) {
+fn run(threads_wanted: usize, file: &Path, background: Class, placed: bool) {
     calibrate();
-    make_pools(threads_wanted, background);
+    make_pools(threads_wanted, background, placed);
     let print = |name: &str, value: f64| println!("{name}\t{value}");
     let times = |name: &str, mut times: Vec<Duration>| {
         print(&format!("{name} p50"), quantile(&mut times, 500));
@@ -213,17 +236,18 @@ fn run(threads_wanted: usize, file: &Path, background: Class) {
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let (threads, file, class) = (args.next(), args.next(), args.next());
-    let class = match class.as_deref() {
-        None => Some(Class::Usual),
-        Some("idle") => Some(Class::Idle),
+    let how = match class.as_deref() {
+        None => Some((Class::Usual, false)),
+        Some("idle") => Some((Class::Idle, false)),
+        Some("placed") => Some((Class::Idle, true)),
         Some(_) => None,
     };
     let threads = threads.and_then(|text| text.parse().ok());
-    let (Some(threads), Some(file), Some(class)) = (threads, file, class) else {
-        eprintln!("usage: background THREADS FILE [idle]");
+    let (Some(threads), Some(file), Some((class, placed))) = (threads, file, how) else {
+        eprintln!("usage: background THREADS FILE [idle | placed]");
         return ExitCode::from(2);
     };
-    run(threads, &PathBuf::from(file), class);
+    run(threads, &PathBuf::from(file), class, placed);
     // The background work has no end.
     std::process::exit(0)
 }
