@@ -60,7 +60,7 @@ fn bell(message: &Arc<Message>) -> Plain<Bell> {
 
 /// A clone wakes while the poll ends and the relay is settled: the task is woken once, after what came before the wake.
 ///
-/// Fails under: `relay-wake-lost`, `relay-wake-twice`, `relay-wake-acquire`, `relay-wake-release`, `relay-settle-order`,
+/// Fails under: `relay-wake-lost`, `relay-wake-twice`, `relay-wake-acquire`, `relay-wake-order`, `relay-settle-order`,
 /// `relay-wake-keeps` (the relay leaks).
 #[test]
 fn relay_wake_against_settle() {

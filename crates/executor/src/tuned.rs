@@ -18,7 +18,7 @@ pub(crate) const CALL: Duration = Duration::from_micros(5);
 /// fight over the list; else the fight itself would make children look long enough.
 pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
 
-/// So few tasks in the injector make a small take (`parts/processor.rs`), and so many turns between two naps are a few (`parts/processor.rs`). A
+/// So few tasks in the injector make a small take, and so many turns between two naps are a few (both `parts/processor.rs`). A
 /// task takes one turn, and so does a driver's look at the future beside it.
 pub(crate) const FEW: usize = 4;
 /// So many small takes without a pause are a stream, at first.

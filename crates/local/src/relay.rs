@@ -44,7 +44,7 @@ impl Relay {
         let acquire = ordering!("relay-wake-acquire", Acquire);
         // Ordering: Acquire, pairs with the Release in `settle`: the waker is there.
         if self.word.load(acquire) & SETTLED == 0 {
-            let both = ordering!("relay-wake-release", AcqRel);
+            let both = ordering!("relay-wake-order", AcqRel);
             // Ordering: AcqRel. Release hands what came before the wake to `settle`, and so to the poll that follows. Acquire is
             // that of the load.
             if self.word.fetch_or(WOKEN, both) & SETTLED == 0 {

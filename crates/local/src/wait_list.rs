@@ -40,7 +40,7 @@ struct Node {
     next: AtomicPtr<Node>,
     /// The node unlinked before this one. Invariant: only the owner touches it.
     unlinked_before: UnsafeCell<*mut Node>,
-    /// Invariant: it is only read while the node is in the list or a walker may have reached it. `free` takes it out.
+    /// Invariant: it is only read while the node is in the list or a walker may have reached it. `free` drops it with the node.
     waker: UnsafeCell<Waker>,
 }
 

@@ -176,6 +176,7 @@ impl<T> Injector<T> {
         }
         let first = self.pop()?;
         let mut batch = dst.batch();
+        batch.prepare(|| !self.is_empty());
         let room = batch.room().min(max - 1);
         let mut others = 0;
         while others < room {

@@ -15,7 +15,7 @@ macro_rules! usage {
 
         $(#[$doc])*
         ///
-        /// It derefs to [`TaskPool`], which has the methods. It lives as long as the process, and nothing drops it: where the program ends,
+        /// It derefs to [`TaskPool`], which has the methods. It lives as long as the process, and nothing drops it: when the program ends,
         /// its tasks end unfinished, detached ones too, and neither their destructors nor the hooks of its threads run.
         ///
         /// # Examples
@@ -33,13 +33,13 @@ macro_rules! usage {
         pub struct $Pool(TaskPool);
 
         impl $Pool {
-            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs. Of calls at the same time
-            /// one is the first, and the others wait for it. The [type](Self) has an example.
+            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs. If several threads call this
+            /// at once, one runs its `f`, and the others wait. The [type](Self) has an example.
             ///
             /// `f` must not call this itself for the same kind: that waits for its own end.
             ///
             /// # Panics
-            /// If `f` does, for instance since the system refuses a thread. There is no pool then, and the next call is the first.
+            /// If `f` does, for instance because the system refuses a thread. There is no pool then, and the next call is the first.
             pub fn get_or_init(f: impl FnOnce() -> TaskPool) -> &'static Self {
                 $SLOT.get_or_init(|| Self(f()))
             }

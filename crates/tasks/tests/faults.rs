@@ -39,6 +39,8 @@ fn one_of_many_first_calls_makes_the_pool() {
     });
 }
 
+/// A stack of so many bytes fits into no memory where an address has 64 bits.
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn a_pool_that_cannot_be_made_leaves_none() {
     in_own_process("a_pool_that_cannot_be_made_leaves_none", || {

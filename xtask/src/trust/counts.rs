@@ -29,7 +29,7 @@ pub(super) fn orderings(root: &Path) -> Result<String> {
     let unreached = rows.iter().filter(|row| row.is_not_reached()).count();
     let seen = rows.len() - unreached;
     Ok(format!(
-        "{sites} orderings in the source; [listed](../loom-tests/orderings.toml) with a reason: {seen} that no model needs, \
+        "{sites} orderings that stand in their calls, and those that a name holds; [listed](../loom-tests/orderings.toml) with a reason: {seen} that no model needs, \
          {unreached} that no model reaches"
     ))
 }

@@ -12,7 +12,7 @@
 //!    [`OWN_POLLS`] times: a future that queues a task in each of its polls lets the thread sleep, too.
 //! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
 //!    wake another driver in that time. A driver that naps again and again for a task or two searches for longer
-//!    ([`naps`](crate::parts::processor)). Then it announces its sleep, looks once more, and returns.
+//!    ([`Naps`]). Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
 //! So each driver wakes the next one, and publishers need not wake all of them.

@@ -55,7 +55,8 @@ use crate::thread_executor::ThreadQueue;
 /// | without a child         | a few loads and stores of its own thread, no atomic read-modify-write       |
 /// | with children           | one uncontended lock to open and one to close, two readings of the clock    |
 ///
-/// The pool learns of the scope at its first child. No allocation once the pool has had as many scopes open before.
+/// The pool learns of the scope at its first child. No allocation once the pool has had as many scopes open before, and a slot's
+/// thread has spawned into it.
 pub struct OpenScope<'p> {
     shared: ScopeShared<'p>,
     /// What the thread knows of the scope that this one is nested in.

@@ -175,12 +175,12 @@ impl<T> Ring<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the owner, or has seen an item.
+    /// The caller is the owner, or has taken an item, for which it has acquired the tail behind that item.
     #[inline]
     pub(super) unsafe fn made_slots(&self) -> Option<&Slots<T>> {
         self.slots.with(|slots| {
-            // SAFETY: the owner alone writes this, and never again once there are slots. A thread that has seen an item
-            // has acquired the tail that the owner stored later.
+            // SAFETY: the owner alone writes this, and never again once there are slots. Another thread that calls this
+            // has acquired a tail that the owner stored later.
             unsafe { (*slots).as_deref() }
         })
     }
@@ -189,27 +189,32 @@ impl<T> Ring<T> {
     ///
     /// # Safety
     ///
-    /// The caller has seen an item.
+    /// The caller has taken an item, for which it has acquired the tail behind that item unless it is the owner.
     #[inline]
     pub(super) unsafe fn slots(&self) -> &Slots<T> {
-        // SAFETY: the caller has seen an item.
+        // SAFETY: the caller's promise.
         let made = unsafe { self.made_slots() };
         // SAFETY: the push of that item made the slots, or found some.
         unsafe { made.unwrap_unchecked() }
     }
 
-    /// The owner's first push makes the slots.
+    /// The slots, which the owner's first push makes.
     ///
     /// # Safety
     ///
-    /// The caller is the owner, and there are no slots.
+    /// The caller is the owner.
     #[cold]
     pub(super) unsafe fn make_slots(&self) -> &Slots<T> {
+        // SAFETY: the caller is the owner.
+        if let Some(slots) = unsafe { self.made_slots() } {
+            return slots;
+        }
         let made = Box::new(core::array::from_fn(|_| {
             UnsafeCell::new(MaybeUninit::uninit())
         }));
         self.slots.with_mut(|slots| {
-            // SAFETY: no other thread looks at this before it has seen an item, and nothing was pushed so far.
+            // SAFETY: no other thread looks at this before it has taken an item, and nothing was pushed so far. There are no slots
+            // that a reference could be to.
             unsafe { (*slots).insert(made) }
         })
     }
@@ -221,7 +226,7 @@ impl<T> Ring<T> {
     /// The caller alone has taken `position` out of the ring, and reads it once.
     #[inline]
     pub(super) unsafe fn read(&self, position: u32) -> T {
-        // SAFETY: the caller has taken an item, so it has seen one.
+        // SAFETY: the caller has taken the item.
         let slots = unsafe { self.slots() };
         // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a
         // race, too.

@@ -33,7 +33,7 @@ impl<T> Half<T> {
     #[inline]
     pub(super) unsafe fn fill(&mut self, ring: &Ring<T>, position: u32) {
         // At most two runs of slots, so that each is one copy.
-        // SAFETY: the caller has taken these items out, so it has seen them.
+        // SAFETY: the caller, the owner, has taken these items.
         let slots = unsafe { ring.slots() };
         let (behind, straight) = slots.split_at(Ring::<T>::index(position));
         let (begin, rest) = self.items.split_at_mut(straight.len().min(LENGTH));

@@ -335,6 +335,16 @@ impl<T> Batch<'_, T> {
         (self.room - self.written) as usize
     }
 
+    /// Makes the ring's slots, if it has none and `needs` them. A caller that is about to claim the items of others does so first: the
+    /// allocator may keep it waiting.
+    #[inline]
+    pub(crate) fn prepare(&mut self, needs: impl FnOnce() -> bool) {
+        if self.slots.is_none() && needs() {
+            // SAFETY: the owner makes a batch, which borrows its handle.
+            self.slots = Some(unsafe { self.ring.make_slots() });
+        }
+    }
+
     /// Writes an item behind those written before.
     ///
     /// # Panics
@@ -347,7 +357,7 @@ impl<T> Batch<'_, T> {
         );
         let position = self.tail.wrapping_add(self.written);
         let slots = *self.slots.get_or_insert_with(|| {
-            // SAFETY: a batch is made by the owner and borrows its handle, and there were no slots.
+            // SAFETY: the owner makes a batch, which borrows its handle.
             unsafe { self.ring.make_slots() }
         });
         slots[Ring::<T>::index(position)].with_mut(|slot| {

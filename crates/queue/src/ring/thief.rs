@@ -38,6 +38,7 @@ impl<T> Ring<T> {
             return None;
         }
         let mut batch = dst.batch();
+        batch.prepare(|| self.len() > 1);
         let room = batch.room();
         let claim = self.claim(|length| {
             let half = length - length / 2;
