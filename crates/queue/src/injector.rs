@@ -176,8 +176,8 @@ impl<T> Injector<T> {
         }
         let first = self.pop()?;
         let mut batch = dst.batch();
-        batch.prepare(|| !self.is_empty());
         let room = batch.room().min(max - 1);
+        batch.prepare(|| room > 0);
         let mut others = 0;
         while others < room {
             let front = self.ends.front();
