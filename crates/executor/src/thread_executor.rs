@@ -20,9 +20,9 @@ use terrace_thread::{Notify, ThreadId};
 use crate::pool::frames::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
-/// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it. Once the owner has ended, no
-/// thread runs them: tasks stay queued until the executor is dropped, which cancels them. A thread that waits for one of them before that waits for ever. So
-/// does a scope that ticks the executor and has a task on it.
+/// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it. Once the owner has
+/// ended, no thread runs a task: the executor keeps them queued, and its drop cancels them. A thread that waits for such a task waits until that
+/// drop. A scope that ticks the executor, and has a task on it, waits for ever.
 ///
 /// # Examples
 ///

@@ -4,7 +4,7 @@
 //! So a lock that it holds across the join stands in the way of no foreign job, and its stack grows no deeper than that of the
 //! serial program.
 //!
-//! # Who is told of a job
+//! # Which thread a forking thread tells of a job
 //!
 //! When a thread that forks tells others of its jobs, and how often it asks itself.
 //!

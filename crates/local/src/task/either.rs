@@ -158,7 +158,7 @@ impl<T> Either<T> {
         }
     }
 
-    /// A copy of async-task's handle. Who takes it out forgets the original, or the copy.
+    /// A copy of async-task's handle. A caller that takes the handle out of it forgets the original, or the copy.
     ///
     /// # Safety
     /// There is one: [`Kind::Shared`].

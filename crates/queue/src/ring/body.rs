@@ -28,7 +28,7 @@ pub(super) type Slots<T> = [UnsafeCell<MaybeUninit<T>>; CAPACITY];
 /// A queue of at most [`Ring::CAPACITY`] items, first in first out. One owner pushes and pops. Any thread may steal,
 /// one thief at a time.
 ///
-/// The first push allocates all slots, and nothing else allocates. So a ring that nobody pushes to takes no room for items.
+/// The owner's first push allocates all slots, and nothing else allocates. So a ring takes no room for items until its owner pushes one.
 ///
 /// Cost: push 0 RMW, pop 1 compare-exchange, a batch stolen 2 (claim and release), an overflow 1 and a batch into the
 /// injector. Operations are lock-free: no thread waits for a thief that stalls while it copies. Such a thief keeps
@@ -60,7 +60,7 @@ pub struct Ring<T> {
     pub(super) head: CachePadded<AtomicU64>,
     /// Position of the next push. Written by the owner only.
     pub(super) tail: CachePadded<AtomicU32>,
-    /// The owner makes the slots before its first push, and nobody changes them afterwards. So a thread that sees an item has
+    /// The owner makes the slots before its first push, and no thread replaces them afterwards. So a thief that takes an item has
     /// seen the slots.
     ///
     /// Slots of the positions in `steal..tail` are initialised, except those that the thief at work has moved
