@@ -1,7 +1,7 @@
 //! A group: up to [`GROUP_CAPACITY`] workers that share one word.
 
-use terrace_sync::CachePadded;
-use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::{CachePadded, OnceLock};
 
 use crate::seat::Seat;
 use crate::word::{self, GROUP_CAPACITY, Word};
@@ -19,7 +19,7 @@ pub(crate) struct Group {
     /// One seat a worker.
     seats: [Seat; GROUP_CAPACITY],
     /// The next of the groups that were added later.
-    pub(crate) next: AtomicPtr<Group>,
+    pub(crate) next: OnceLock<Box<Group>>,
 }
 
 impl Group {
@@ -31,7 +31,7 @@ impl Group {
             waiting_holders: AtomicU32::new(0),
             base: number * GROUP_CAPACITY,
             seats: std::array::from_fn(|_| Seat::new()),
-            next: AtomicPtr::new(std::ptr::null_mut()),
+            next: OnceLock::new(),
         }
     }
 
