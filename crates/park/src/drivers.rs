@@ -15,8 +15,8 @@
 
 use std::task::Waker;
 
-use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use terrace_sync::{CachePadded, Mutex, weakened};
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::{CachePadded, Mutex, OnceLock, weakened};
 
 use crate::call::{Call, Counted, Searching, Withdrawn};
 use crate::contain::{Ended, contain, discard};
@@ -25,7 +25,7 @@ use crate::outcome::Wake;
 /// All drivers of one `Idle`.
 pub(crate) struct Drivers {
     /// Whether `W` is set in every group's word.
-    announced: AtomicBool,
+    pub(crate) announced: OnceLock<()>,
     /// How many there are.
     all: AtomicUsize,
     /// How many are asleep.
@@ -47,7 +47,7 @@ struct List {
 impl Drivers {
     pub(crate) fn new() -> Self {
         Self {
-            announced: AtomicBool::new(false),
+            announced: OnceLock::new(),
             all: AtomicUsize::new(0),
             asleep: CachePadded::new(AtomicUsize::new(0)),
             call: CachePadded::new(Call::new()),
@@ -105,16 +105,6 @@ impl Drivers {
     pub(crate) fn any_asleep(&self) -> bool {
         // Ordering: Relaxed, after the caller's fence.
         self.asleep.load(Ordering::Relaxed) != 0
-    }
-
-    /// Calls `widen` unless `W` is set in every group's word already.
-    pub(crate) fn announce(&self, widen: impl FnOnce()) {
-        // Ordering: Acquire pairs with the Release below.
-        if !self.announced.load(Ordering::Acquire) {
-            widen();
-            // Ordering: Release, a driver that sees the flag sees the words.
-            self.announced.store(true, Ordering::Release);
-        }
     }
 
     /// A search of one driver, unless half of all drivers search. Publishers rely on it until it is dropped.

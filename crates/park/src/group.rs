@@ -106,24 +106,26 @@ impl Group {
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 
-    /// Ends the wait at the lowest of the `allowed` places: of a restricted worker, or of a holder. Returns whether there was one.
-    pub(crate) fn end_one_wait(&self, allowed: u32) -> bool {
+    /// Ends the wait at the lowest of the `allowed` places: of a restricted worker, or of a holder. Returns its number.
+    pub(crate) fn end_one_wait(&self, allowed: u32) -> Option<usize> {
         let mut left = allowed;
         loop {
             let word = self.load(Ordering::Relaxed);
             let mask = word::lowest(self.waiting(word) & left, 1);
             if mask == 0 {
-                return false;
+                return None;
             }
+            let bit = mask.trailing_zeros();
+            let worker = self.base + bit as usize;
             if word.restricted() & mask == 0 {
-                if self.seat(mask.trailing_zeros()).wake_holder() {
-                    return true;
+                if self.seat(bit).wake() {
+                    return Some(worker);
                 }
                 // Another thread has woken it.
                 left &= !mask;
             } else if self.claim(word, word.released(mask)).is_ok() {
                 self.unpark(mask);
-                return true;
+                return Some(worker);
             }
         }
     }

@@ -129,7 +129,8 @@ mod bare {
             self.value
                 .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(value)) });
             // Ordering: Release pairs with the Acquire in `get`.
-            self.state.store(WRITTEN, Ordering::Release);
+            self.state
+                .store(WRITTEN, ordering!("sync-once-relaxed", Release));
             Ok(())
         }
 
