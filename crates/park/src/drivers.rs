@@ -18,8 +18,8 @@ use std::task::Waker;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::{CachePadded, Mutex, OnceLock, weakened};
 
-use crate::call::{Call, Counted, Searching, Withdrawn};
-use crate::contain::{Ended, contain, discard};
+use crate::call::{Call, Counted, Searching};
+use crate::contain::{contain, discard};
 use crate::outcome::Wake;
 
 /// All drivers of one `Idle`.
@@ -142,17 +142,14 @@ impl Drivers {
             }
             while let Some(waker) = self.claim_last() {
                 // A waker's panic does not reach the publisher, which goes on with another driver.
-                if contain(|| waker.wake()) == Ended::Returned {
+                if contain(|| waker.wake()) {
                     return Wake::Driver;
                 }
             }
             // The drivers seen asleep have got up by themselves. But other publishers may rely on this notification.
-            match counted {
-                Counted::NotifyFirst => match self.call.withdraw() {
-                    Withdrawn::WithOthers => {}
-                    Withdrawn::Alone => return Wake::NoneParked,
-                },
-                Counted::NotifyAnother | Counted::Rely => return Wake::NoneParked,
+            let has_others = matches!(counted, Counted::NotifyFirst) && self.call.withdraw();
+            if !has_others {
+                return Wake::NoneParked;
             }
         }
     }

@@ -27,6 +27,7 @@ mod modelled {
     }
 
     impl<T> OnceLock<T> {
+        /// An empty cell.
         pub fn new() -> Self {
             Self {
                 writers: Mutex::new(()),
@@ -34,15 +35,18 @@ mod modelled {
             }
         }
 
+        /// The value, if it was written.
         pub fn get(&self) -> Option<&T> {
             self.cell.get()
         }
 
+        /// Writes the value, or gives it back if the cell was written before.
         pub fn set(&self, value: T) -> Result<(), T> {
             let _alone = self.writers.lock();
             self.cell.set(value)
         }
 
+        /// The value, written by `f` if the cell was empty. At most one `f` runs; others wait for it.
         pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
             if let Some(value) = self.get() {
                 return value;
@@ -51,6 +55,7 @@ mod modelled {
             self.cell.get_or_init(f)
         }
 
+        /// Empties the cell and returns the value, if it was written.
         pub fn take(&mut self) -> Option<T> {
             self.cell.take()
         }
@@ -58,6 +63,13 @@ mod modelled {
 }
 
 #[cfg(any(not(feature = "std"), terrace_loom, terrace_shuttle))]
+#[cfg_attr(
+    any(terrace_loom, terrace_shuttle),
+    expect(
+        unreachable_pub,
+        reason = "under a checker it is what the modelled one is made of"
+    )
+)]
 mod bare {
     //! | state | `get` | `set` |
     //! |---|---|---|
