@@ -17,7 +17,7 @@ pub use std::sync::OnceLock;
 #[cfg(all(feature = "std", any(terrace_loom, terrace_shuttle)))]
 mod modelled {
     use super::bare;
-    use crate::Mutex;
+    use crate::mutex::Mutex;
 
     /// `std`'s cell, under a checker.
     #[derive(Debug, Default)]
