@@ -38,7 +38,7 @@ impl Slot {
 
 /// A thread looks into the table while another one opens the first slot: it sees no slot, or a whole one.
 ///
-/// Seen to fail with a chunk that is published by a relaxed store (`sync-once-relaxed`).
+/// Seen to fail with a chunk that is published by a relaxed store (`queue-slot-table-relaxed`).
 #[test]
 fn slot_table_shows_whole_slots() {
     model(|| {

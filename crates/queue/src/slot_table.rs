@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, ptr};
 
-use terrace_sync::atomic::{AtomicUsize, Ordering};
-use terrace_sync::{CachePadded, Mutex, OnceLock, ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use terrace_sync::{CachePadded, Mutex, ordering};
 
 /// More slots than threads can exist.
 const CHUNKS: usize = 24;
@@ -34,7 +34,7 @@ const CHUNKS: usize = 24;
 /// ```
 #[derive(Default)]
 pub struct SlotTable<S, const FIRST: usize> {
-    chunks: [OnceLock<Box<[CachePadded<S>]>>; CHUNKS],
+    chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
     /// One past the highest open slot.
     high: AtomicUsize,
     /// Bit `i % 64` of word `i / 64` is set while slot `i` is open. Only plain data under the lock.
@@ -86,10 +86,15 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
         let index = word * 64 + open[word].trailing_ones() as usize;
         let (chunk, _) = Self::locate(index);
         assert!(chunk < CHUNKS, "too many slots are open at once");
-        self.chunks[chunk].get_or_init(|| {
-            let slots = (0..Self::chunk_len(chunk)).map(|_| CachePadded::new(S::default()));
-            slots.collect()
-        });
+        // Ordering: Relaxed, written under the same lock.
+        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
+            let slots: Box<[CachePadded<S>]> = (0..Self::chunk_len(chunk))
+                .map(|_| CachePadded::new(S::default()))
+                .collect();
+            let slots = Box::into_raw(slots).cast::<CachePadded<S>>();
+            // Ordering: Release, pairs with the Acquire in `get`.
+            self.chunks[chunk].store(slots, ordering!("queue-slot-table-relaxed", Release));
+        }
         open[word] |= 1 << (index % 64);
         // Ordering: Relaxed. The opener pushes and fences later; a scanner that must see the new
         // bound fences after that, before its load in `high`.
@@ -188,7 +193,17 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     #[inline]
     pub fn get(&self, index: usize) -> Option<&S> {
         let (chunk, offset) = Self::locate(index);
-        self.chunks[chunk].get()?.get(offset).map(|slot| &**slot)
+        // Ordering: Acquire, pairs with the Release in `acquire`.
+        let slots = self.chunks[chunk].load(Ordering::Acquire);
+        if slots.is_null() {
+            return None;
+        }
+        // SAFETY: `locate` yields offsets below the chunk's length, so this stays in its
+        // allocation.
+        let slot = unsafe { slots.add(offset) };
+        // SAFETY: the Acquire load above saw the chunk published, so its slots are initialised.
+        // Only `drop` frees a chunk, and only `drop` takes it by `&mut`.
+        Some(unsafe { &*slot })
     }
 
     /// One past the highest slot that may be open.
@@ -247,6 +262,22 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
     #[inline]
     pub fn scan(&self) -> impl Iterator<Item = &S> {
         (0..self.high()).filter_map(|index| self.get(index))
+    }
+}
+
+impl<S, const FIRST: usize> Drop for SlotTable<S, FIRST> {
+    fn drop(&mut self) {
+        for (chunk, slots) in self.chunks.iter_mut().enumerate() {
+            // Ordering: Relaxed, `&mut self` excludes all other threads.
+            let slots = slots.load(Ordering::Relaxed);
+            if slots.is_null() {
+                // Slots are opened lowest first: none was open in a later chunk.
+                return;
+            }
+            let slots = ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
+            // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
+            drop(unsafe { Box::from_raw(slots) });
+        }
     }
 }
 

@@ -141,8 +141,7 @@ mod bare {
             self.value
                 .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(value)) });
             // Ordering: Release pairs with the Acquire in `get`.
-            self.state
-                .store(WRITTEN, ordering!("sync-once-relaxed", Release));
+            self.state.store(WRITTEN, Ordering::Release);
             Ok(())
         }
 
