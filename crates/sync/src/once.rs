@@ -20,7 +20,7 @@ mod modelled {
     use crate::mutex::Mutex;
 
     /// `std`'s cell, under a checker.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub struct OnceLock<T> {
         writers: Mutex<()>,
         cell: bare::OnceLock<T>,
@@ -58,6 +58,12 @@ mod modelled {
         /// Empties the cell and returns the value, if it was written.
         pub fn take(&mut self) -> Option<T> {
             self.cell.take()
+        }
+    }
+
+    impl<T> Default for OnceLock<T> {
+        fn default() -> Self {
+            Self::new()
         }
     }
 }
