@@ -38,13 +38,6 @@ pub(crate) enum Counted {
     NotifyAnother,
 }
 
-/// Whether other publishers relied on the notification that a publisher has withdrawn.
-#[must_use = "a publisher that others relied on calls again for them"]
-pub(crate) enum Withdrawn {
-    Alone,
-    WithOthers,
-}
-
 /// A driver that searches.
 pub(crate) struct Searching<'c>(&'c Call);
 
@@ -72,20 +65,17 @@ impl Call {
         }
     }
 
-    /// The first publisher since an answer calls this if it found no driver to notify.
+    /// The first publisher since an answer calls this if it found no driver to notify. Returns whether other publishers relied on it.
     #[cold]
-    pub(crate) fn withdraw(&self) -> Withdrawn {
+    #[must_use = "a publisher that others relied on calls again for them"]
+    pub(crate) fn withdraw(&self) -> bool {
         if weakened!("park-driver-withdraw") {
-            return Withdrawn::Alone;
+            return false;
         }
         // Ordering: AcqRel. The Acquire pairs with the Release of other publishers' `count`: the
         // caller looks again for their items.
         let before = self.0.fetch_and(SEARCHING, Ordering::AcqRel);
-        if before / PUBLISH > 1 {
-            Withdrawn::WithOthers
-        } else {
-            Withdrawn::Alone
-        }
+        before / PUBLISH > 1
     }
 
     /// A driver that was notified calls this before it looks.

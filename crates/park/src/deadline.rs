@@ -1,52 +1,35 @@
 //! When a timed sleep ends.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-#[cfg(not(terrace_loom))]
 use terrace_sync::thread;
 
-/// When a timed sleep ends. In models it ends whenever the scheduler likes.
-pub(crate) struct Deadline {
-    #[cfg(not(any(terrace_loom, terrace_shuttle)))]
-    /// `None`: too far away to be represented.
-    at: Option<std::time::Instant>,
-}
+/// When a timed sleep ends; `None` if that is too far away to be represented. In models it ends whenever the scheduler likes.
+pub(crate) struct Deadline(Option<Instant>);
 
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
 impl Deadline {
     pub(crate) fn after(timeout: Duration) -> Self {
-        Self {
-            at: std::time::Instant::now().checked_add(timeout),
-        }
+        Self(Instant::now().checked_add(timeout))
     }
 
     /// Sleeps until unparked, spuriously woken, or the deadline; false, without sleeping, if that has passed.
     pub(crate) fn park(&self) -> bool {
-        let Some(at) = self.at else {
+        // The time is up: the scheduler chooses how far the other threads have come. It does not yield to loom, which
+        // hides stale values after a yield. A loop around timed sleeps has to yield.
+        if cfg!(any(terrace_loom, terrace_shuttle)) {
+            // A schedule by priorities would never leave such a loop.
+            #[cfg(terrace_shuttle)]
+            thread::yield_now();
+            return false;
+        }
+        let Some(at) = self.0 else {
             thread::park();
             return true;
         };
-        let left = at.saturating_duration_since(std::time::Instant::now());
-        if left.is_zero() {
-            return false;
+        let left = at.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            thread::park_timeout(left);
         }
-        thread::park_timeout(left);
-        true
-    }
-}
-
-#[cfg(any(terrace_loom, terrace_shuttle))]
-impl Deadline {
-    pub(crate) fn after(_timeout: Duration) -> Self {
-        Self {}
-    }
-
-    /// The time is up: the scheduler chooses how far the other threads have come. It does not yield to loom, which
-    /// hides stale values after a yield. A loop around timed sleeps has to yield.
-    pub(crate) fn park(&self) -> bool {
-        // A schedule by priorities would never leave such a loop.
-        #[cfg(terrace_shuttle)]
-        thread::yield_now();
-        false
+        !left.is_zero()
     }
 }

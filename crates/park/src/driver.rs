@@ -56,7 +56,8 @@ impl Idle {
         // `W` has to be in the words before the driver can sleep. If a worker gives up the last token without seeing
         // `W`, it does so before the driver's fence. So the driver's own look sees all that publishers published until
         // then.
-        self.drivers.announce(|| self.groups.widen());
+        let widen = || self.groups.widen();
+        self.drivers.announced.get_or_init(widen);
         self.drivers.enter();
         Driver {
             idle: self,

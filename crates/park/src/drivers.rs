@@ -15,17 +15,17 @@
 
 use std::task::Waker;
 
-use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use terrace_sync::{CachePadded, Mutex, weakened};
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::{CachePadded, Mutex, OnceLock, weakened};
 
-use crate::call::{Call, Counted, Searching, Withdrawn};
-use crate::contain::{Ended, contain, discard};
+use crate::call::{Call, Counted, Searching};
+use crate::contain::{contain, discard};
 use crate::outcome::Wake;
 
 /// All drivers of one `Idle`.
 pub(crate) struct Drivers {
     /// Whether `W` is set in every group's word.
-    announced: AtomicBool,
+    pub(crate) announced: OnceLock<()>,
     /// How many there are.
     all: AtomicUsize,
     /// How many are asleep.
@@ -47,7 +47,7 @@ struct List {
 impl Drivers {
     pub(crate) fn new() -> Self {
         Self {
-            announced: AtomicBool::new(false),
+            announced: OnceLock::new(),
             all: AtomicUsize::new(0),
             asleep: CachePadded::new(AtomicUsize::new(0)),
             call: CachePadded::new(Call::new()),
@@ -107,16 +107,6 @@ impl Drivers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Calls `widen` unless `W` is set in every group's word already.
-    pub(crate) fn announce(&self, widen: impl FnOnce()) {
-        // Ordering: Acquire pairs with the Release below.
-        if !self.announced.load(Ordering::Acquire) {
-            widen();
-            // Ordering: Release, a driver that sees the flag sees the words.
-            self.announced.store(true, Ordering::Release);
-        }
-    }
-
     /// A search of one driver, unless half of all drivers search. Publishers rely on it until it is dropped.
     pub(crate) fn try_search(&self) -> Option<Searching<'_>> {
         let all = u32::try_from(self.count().0).unwrap_or(u32::MAX);
@@ -152,17 +142,14 @@ impl Drivers {
             }
             while let Some(waker) = self.claim_last() {
                 // A waker's panic does not reach the publisher, which goes on with another driver.
-                if contain(|| waker.wake()) == Ended::Returned {
+                if contain(|| waker.wake()) {
                     return Wake::Driver;
                 }
             }
             // The drivers seen asleep have got up by themselves. But other publishers may rely on this notification.
-            match counted {
-                Counted::NotifyFirst => match self.call.withdraw() {
-                    Withdrawn::WithOthers => {}
-                    Withdrawn::Alone => return Wake::NoneParked,
-                },
-                Counted::NotifyAnother | Counted::Rely => return Wake::NoneParked,
+            let has_others = matches!(counted, Counted::NotifyFirst) && self.call.withdraw();
+            if !has_others {
+                return Wake::NoneParked;
             }
         }
     }

@@ -19,9 +19,6 @@ pub(crate) struct Flags {
     workers: CachePadded<[AtomicUsize; SENTINELS]>,
 }
 
-/// All flags are up: enough other workers are sentinels.
-pub(crate) struct Taken;
-
 impl Flags {
     pub(crate) fn new() -> Self {
         Self {
@@ -29,17 +26,14 @@ impl Flags {
         }
     }
 
-    /// Makes `worker` a sentinel.
-    pub(crate) fn raise(&self, worker: usize) -> Result<(), Taken> {
+    /// Makes `worker` a sentinel. Returns whether a flag was down.
+    #[must_use = "a worker without a flag is no sentinel"]
+    pub(crate) fn raise(&self, worker: usize) -> bool {
         let raise = |flag: &AtomicUsize| {
             flag.compare_exchange(DOWN, worker + 1, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         };
-        if self.workers.iter().any(raise) {
-            Ok(())
-        } else {
-            Err(Taken)
-        }
+        self.workers.iter().any(raise)
     }
 
     /// Ends the watch of the sentinel `worker`, which calls this itself.

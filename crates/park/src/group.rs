@@ -1,7 +1,7 @@
 //! A group: up to [`GROUP_CAPACITY`] workers that share one word.
 
-use terrace_sync::CachePadded;
-use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::{CachePadded, OnceLock};
 
 use crate::seat::Seat;
 use crate::word::{self, GROUP_CAPACITY, Word};
@@ -19,7 +19,7 @@ pub(crate) struct Group {
     /// One seat a worker.
     seats: [Seat; GROUP_CAPACITY],
     /// The next of the groups that were added later.
-    pub(crate) next: AtomicPtr<Group>,
+    pub(crate) next: OnceLock<Box<Group>>,
 }
 
 impl Group {
@@ -31,7 +31,7 @@ impl Group {
             waiting_holders: AtomicU32::new(0),
             base: number * GROUP_CAPACITY,
             seats: std::array::from_fn(|_| Seat::new()),
-            next: AtomicPtr::new(std::ptr::null_mut()),
+            next: OnceLock::new(),
         }
     }
 
@@ -106,24 +106,26 @@ impl Group {
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 
-    /// Ends the wait at the lowest of the `allowed` places: of a restricted worker, or of a holder. Returns whether there was one.
-    pub(crate) fn end_one_wait(&self, allowed: u32) -> bool {
+    /// Ends the wait at the lowest of the `allowed` places: of a restricted worker, or of a holder. Returns its number.
+    pub(crate) fn end_one_wait(&self, allowed: u32) -> Option<usize> {
         let mut left = allowed;
         loop {
             let word = self.load(Ordering::Relaxed);
             let mask = word::lowest(self.waiting(word) & left, 1);
             if mask == 0 {
-                return false;
+                return None;
             }
+            let bit = mask.trailing_zeros();
+            let worker = self.base + bit as usize;
             if word.restricted() & mask == 0 {
-                if self.seat(mask.trailing_zeros()).wake_holder() {
-                    return true;
+                if self.seat(bit).wake() {
+                    return Some(worker);
                 }
                 // Another thread has woken it.
                 left &= !mask;
             } else if self.claim(word, word.released(mask)).is_ok() {
                 self.unpark(mask);
-                return true;
+                return Some(worker);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! All groups of one [`Idle`](crate::Idle): those it began with, and a list of later ones that only grows.
 
-use std::ptr;
-
-use terrace_sync::atomic::{AtomicPtr, Ordering};
+use terrace_sync::OnceLock;
+use terrace_sync::atomic::Ordering;
 
 use crate::group::Group;
 use crate::word::{GROUP_CAPACITY, WIDE};
@@ -11,7 +10,7 @@ use crate::word::{GROUP_CAPACITY, WIDE};
 pub(crate) struct Groups {
     pub(crate) first: Box<[Group]>,
     /// Groups added later.
-    grown: AtomicPtr<Group>,
+    grown: OnceLock<Box<Group>>,
 }
 
 /// Where a worker's bits are.
@@ -28,7 +27,7 @@ impl Groups {
         let word = if count > 1 { WIDE } else { 0 };
         Self {
             first: (0..count).map(|number| Group::new(number, word)).collect(),
-            grown: AtomicPtr::new(ptr::null_mut()),
+            grown: OnceLock::new(),
         }
     }
 
@@ -71,28 +70,14 @@ impl Groups {
 
     /// Adds groups until there is a place for `worker`.
     pub(crate) fn ensure(&self, worker: usize) {
-        while self.iter().count() * GROUP_CAPACITY <= worker {
-            // Before the new group's workers can sleep, every older group has `W` set; see `Idle::driver`.
-            self.widen();
-            let mut link = &self.grown;
-            while let Some(group) = follow(link) {
-                link = &group.next;
-            }
-            // This counts after the walk: if another thread adds a group behind `link` before the count, the exchange
-            // fails.
-            let number = self.iter().count();
-            if worker < number * GROUP_CAPACITY {
-                // Another thread has added it since the loop's look.
-                return;
-            }
-            let new = Box::into_raw(Box::new(Group::new(number, WIDE)));
-            // Ordering: Release pairs with the Acquire in `follow`.
-            let added =
-                link.compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Relaxed);
-            if added.is_err() {
-                // SAFETY: it came from `Box::into_raw` above, and the failed exchange has shown it to no other thread.
-                drop(unsafe { Box::from_raw(new) });
-            }
+        let mut link = &self.grown;
+        for number in self.first.len()..=worker / GROUP_CAPACITY {
+            let group = link.get_or_init(|| {
+                // Before the new group's workers can sleep, every older group has `W` set; see `Idle::driver`.
+                self.widen();
+                Box::new(Group::new(number, WIDE))
+            });
+            link = &group.next;
         }
     }
 
@@ -105,26 +90,10 @@ impl Groups {
     }
 }
 
-impl Drop for Groups {
-    fn drop(&mut self) {
-        // Ordering: Relaxed, `&mut self` excludes all other threads.
-        let mut next = self.grown.load(Ordering::Relaxed);
-        while !next.is_null() {
-            // SAFETY: the pointer came from `Box::into_raw` in `ensure`, and no borrow of a group outlives the list.
-            let group = unsafe { Box::from_raw(next) };
-            next = group.next.load(Ordering::Relaxed);
-        }
-    }
-}
-
-/// The group that `link` leads to.
+/// The group that `link` leads to. If a publisher misses a group after its fence, the group's workers fence later and see its item.
 #[inline]
-fn follow(link: &AtomicPtr<Group>) -> Option<&Group> {
-    // Ordering: Acquire pairs with the Release in `ensure`. If a publisher misses a group after its fence, the group's
-    // workers fence later and see its item.
-    let group = link.load(Ordering::Acquire);
-    // SAFETY: `ensure` put it there initialised, threads only share it, and the drop of the list frees it.
-    unsafe { group.as_ref() }
+fn follow(link: &OnceLock<Box<Group>>) -> Option<&Group> {
+    link.get().map(|group| &**group)
 }
 
 #[cfg(test)]

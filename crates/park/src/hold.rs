@@ -244,7 +244,7 @@ impl Idle {
     /// ```
     pub fn begin_wait(&self, held: &Held, work: &impl Work, waker: Waker) -> bool {
         let (group, place) = self.groups.place(held.worker);
-        group.seat(place.bit).put_holder(Some(waker));
+        group.seat(place.bit).put_waker(Some(waker));
         if !weakened!("park-holder-uncounted") {
             group.holder_waits(place.bit, true);
         }
@@ -289,20 +289,6 @@ impl Idle {
     pub fn end_wait(&self, held: &Held) {
         let (group, place) = self.groups.place(held.worker);
         group.holder_waits(place.bit, false);
-        group.seat(place.bit).put_holder(None);
-    }
-
-    /// A worker whose place is held by a thread that sleeps. Valid after a fence.
-    pub(crate) fn sleeping_holder(&self) -> Option<usize> {
-        self.groups.iter().find_map(|group| {
-            let held = group.load(Ordering::Relaxed).held() & group.sleeping_holders();
-            word::highest(held).map(|bit| group.base + bit as usize)
-        })
-    }
-
-    /// Ends the sleep of the thread that has this worker's place, unless another thread has done so.
-    pub(crate) fn wake_holder(&self, worker: usize) {
-        let (group, place) = self.groups.place(worker);
-        group.seat(place.bit).wake_holder();
+        group.seat(place.bit).put_waker(None);
     }
 }

@@ -56,12 +56,12 @@ impl Idle {
         let (group, place) = self.groups.place(worker);
         let seat = group.seat(place.bit);
         if !weakened!("park-polled-unput") {
-            seat.put_waker(waker);
+            seat.park_in_poll(waker);
         }
         match self.announce_park(worker, (group, place), token.into(), work) {
             Announced::Stands => None,
             Announced::TakenBack => {
-                seat.take_waker();
+                seat.put_waker(None);
                 Some(Token::new(place.group))
             }
         }
@@ -97,11 +97,11 @@ impl Idle {
         // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
         let sleeps = || group.load(Ordering::Acquire).sleeps(place.bit);
         let early = weakened!("park-polled-early") && sleeps();
-        seat.put_waker(waker);
+        seat.park_in_poll(waker);
         if early || sleeps() {
             return None;
         }
-        seat.take_waker();
+        seat.put_waker(None);
         Some(Token::new(place.group))
     }
 
@@ -135,7 +135,7 @@ impl Idle {
             // A thread that has taken the place finds that the worker is parked in a poll, and gives it back.
             yield_now();
         }
-        group.seat(place.bit).wake_waker();
+        group.seat(place.bit).wake();
         Token::new(place.group)
     }
 

@@ -116,7 +116,7 @@ impl Idle {
                 _ if step == groups => below,
                 _ => u32::MAX,
             };
-            group.end_one_wait(allowed)
+            group.end_one_wait(allowed).is_some()
         })
     }
 

@@ -23,18 +23,17 @@ pub(crate) struct Seat {
     /// Written only by the thread that moved `gate` from 0 to `BINDING`. Read only by wakers that counted themselves into
     /// `gate` and found `BINDING` clear. No user code runs inside.
     thread: UnsafeCell<Option<Thread>>,
-    /// The last waker.
-    waker: LastProcessor,
+    /// The last thread that unparked the worker.
+    waked: LastProcessor,
     /// The worker when it last fell asleep.
     slept: LastProcessor,
-    /// Whether the worker has parked in a poll: then `polled` may hold a waker.
+    /// Whether the worker has parked in a poll. From then on no thread holds its place.
     may_be_polled: AtomicBool,
-    /// What wakes a worker that is parked in a poll. No user code runs under the lock: wakers are moved in and out.
-    polled: Mutex<Option<Waker>>,
+    /// What wakes a worker that is parked in a poll, or else the thread that holds the worker's place and sleeps in a wait. No user code
+    /// runs under the lock: wakers are moved in and out.
+    waker: Mutex<Option<Waker>>,
     /// Whether the worker has to get up as soon as another thread gives its place back.
     wanted: AtomicBool,
-    /// What wakes the thread that has the worker's place and sleeps in a wait. No user code runs under the lock.
-    holder: Mutex<Option<Waker>>,
 }
 
 // SAFETY: `bind` writes `thread` under `BINDING`, which needs a count of 0. `unpark` reads it under a count, which needs
@@ -46,18 +45,17 @@ impl Seat {
         Self {
             gate: AtomicU32::new(0),
             thread: UnsafeCell::new(None),
-            waker: LastProcessor::new(),
+            waked: LastProcessor::new(),
             slept: LastProcessor::new(),
             may_be_polled: AtomicBool::new(false),
-            polled: Mutex::new(None),
+            waker: Mutex::new(None),
             wanted: AtomicBool::new(false),
-            holder: Mutex::new(None),
         }
     }
 
     /// Whether the worker has ever parked in a poll.
     pub(crate) fn is_polled(&self) -> bool {
-        // Ordering: Relaxed, see `put_waker`: a thread that has claimed the bit of such a park sees it.
+        // Ordering: Relaxed, see `park_in_poll`: a thread that has claimed the bit of such a park sees it.
         self.may_be_polled.load(Ordering::Relaxed)
     }
 
@@ -73,41 +71,26 @@ impl Seat {
         self.wanted.load(Ordering::Relaxed) && self.wanted.swap(false, Ordering::Relaxed)
     }
 
-    /// From now on [`wake_holder`](Self::wake_holder) wakes `waker`, once.
-    pub(crate) fn put_holder(&self, waker: Option<Waker>) {
-        let old = mem::replace(&mut *self.holder.lock(), waker);
+    /// From now on [`unpark`](Self::unpark) wakes `waker`. The worker calls this before it sets its bit, and before it looks at
+    /// its bit again.
+    pub(crate) fn park_in_poll(&self, waker: Waker) {
+        // Ordering: Relaxed. The Release by which the worker sets its bit orders it before each claim of that bit.
+        self.may_be_polled.store(true, Ordering::Relaxed);
+        self.put_waker(Some(waker));
+    }
+
+    /// From now on [`wake`](Self::wake) wakes `waker`, once.
+    pub(crate) fn put_waker(&self, waker: Option<Waker>) {
+        let old = mem::replace(&mut *self.waker.lock(), waker);
         discard(old);
     }
 
-    /// Wakes the thread that has the worker's place, if it sleeps and has not been woken yet. A panic of the waker is contained.
-    pub(crate) fn wake_holder(&self) -> bool {
-        let waker = self.holder.lock().take();
+    /// Wakes the waker, if there is one that has not been woken yet. A panic of it is contained.
+    pub(crate) fn wake(&self) -> bool {
+        let waker = self.waker.lock().take();
         let Some(waker) = waker else { return false };
         contain(|| waker.wake());
         true
-    }
-
-    /// From now on [`unpark`](Self::unpark) wakes `waker`. The worker calls this before it sets its bit, and before it looks at
-    /// its bit again.
-    pub(crate) fn put_waker(&self, waker: Waker) {
-        // Ordering: Relaxed. The Release by which the worker sets its bit orders it before each claim of that bit.
-        self.may_be_polled.store(true, Ordering::Relaxed);
-        let old = self.polled.lock().replace(waker);
-        discard(old);
-    }
-
-    /// From now on [`unpark`](Self::unpark) unparks the thread.
-    pub(crate) fn take_waker(&self) {
-        let old = self.polled.lock().take();
-        discard(old);
-    }
-
-    /// As [`take_waker`](Self::take_waker), and wakes the waker. A panic of it is contained.
-    pub(crate) fn wake_waker(&self) {
-        let waker = self.polled.lock().take();
-        if let Some(waker) = waker {
-            contain(|| waker.wake());
-        }
     }
 
     /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes. Waits for wakers that read the old handle.
@@ -140,7 +123,7 @@ impl Seat {
     /// See [`Parker::shares_processor`](crate::Parker::shares_processor).
     #[inline]
     pub(crate) fn shares_processor(&self) -> bool {
-        self.waker.is_here()
+        self.waked.is_here()
     }
 
     /// The worker, which calls this, is about to sleep.
@@ -161,15 +144,9 @@ impl Seat {
     /// A call that comes late may take the waker of a later park. It wakes that waker then, and the claim of that park finds
     /// none: the worker looks at its bit in the poll that follows.
     pub(crate) fn unpark(&self) {
-        // Ordering: Relaxed, see `put_waker`.
-        if self.may_be_polled.load(Ordering::Relaxed) {
-            let waker = self.polled.lock().take();
-            if let Some(waker) = waker {
-                contain(|| waker.wake());
-                return;
-            }
+        if !(self.is_polled() && self.wake()) {
+            self.unpark_thread();
         }
-        self.unpark_thread();
     }
 
     /// Unparks the thread bound here, unless another thread takes the place just now. Never waits.
@@ -183,7 +160,7 @@ impl Seat {
                 // SAFETY: this waker counted itself in with BINDING clear, so `bind` writes only once the count is 0
                 // again.
                 if let Some(thread) = unsafe { &*handle } {
-                    self.waker.note();
+                    self.waked.note();
                     thread.unpark();
                 }
             });

@@ -7,7 +7,6 @@ use terrace_sync::thread::PreciseSleeps;
 use terrace_sync::{heavy, weakened};
 
 use crate::deadline::Deadline;
-use crate::flag::Taken;
 use crate::idle::{Idle, Work};
 use crate::outcome::Woken;
 use crate::search::{Announced, Back, sleep, take_back};
@@ -15,46 +14,6 @@ use crate::token::Token;
 
 /// A sleep shorter than this has to end on time: what the system adds to each sleep would double it.
 const SHORT: Duration = Duration::from_micros(200);
-
-/// The sleeps of one sentinel, one after the other.
-struct Sleeps<I> {
-    left: I,
-    /// The end of the present one; `None` after the last.
-    deadline: Option<Deadline>,
-    precise: Option<PreciseSleeps>,
-}
-
-impl<I: Iterator<Item = Duration>> Sleeps<I> {
-    fn new(left: I) -> Self {
-        let mut sleeps = Self {
-            left,
-            deadline: None,
-            precise: None,
-        };
-        sleeps.begin_next();
-        sleeps
-    }
-
-    fn begin_next(&mut self) {
-        self.deadline = self.left.next().map(|timeout| {
-            if timeout < SHORT && self.precise.is_none() {
-                self.precise = Some(PreciseSleeps::begin());
-            }
-            Deadline::after(timeout)
-        });
-    }
-
-    /// Sleeps until unparked, spuriously woken, or the end of the present sleep, after which the next begins; false if that
-    /// was the last. The caller looks at its bit before each call.
-    fn park(&mut self) -> bool {
-        if let Some(deadline) = &self.deadline {
-            if !deadline.park() {
-                self.begin_next();
-            }
-        }
-        self.deadline.is_some()
-    }
-}
 
 impl Idle {
     /// Parks as a sentinel of this `Idle`: as [`park`](Self::park), for as long as `sleeps` has items.
@@ -111,7 +70,7 @@ impl Idle {
         sleeps: impl IntoIterator<Item = Duration>,
     ) -> Result<Woken, T> {
         // The flag goes up before the P bit, so that the fence and the rescan of the park come after it.
-        if let Err(Taken) = self.flags.raise(worker) {
+        if !self.flags.raise(worker) {
             return Err(token);
         }
         let woken = self.park_watching(worker, token.into(), work, sleeps.into_iter());
@@ -130,31 +89,38 @@ impl Idle {
         if let Announced::TakenBack = self.announce_park(worker, (group, place), token, work) {
             return Woken::Unparked(Token::new(place.group));
         }
-        let mut sleeps = Sleeps::new(sleeps);
-        // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
-        while group.load(Ordering::Acquire).sleeps(place.bit) {
-            let goes_on = sleeps.park();
-            // A look may have moved it to another processor.
-            group.seat(place.bit).falls_asleep();
-            if !goes_on {
-                let back = if weakened!("park-sentinel-rescan") {
-                    self.end_watch(worker);
-                    sleep(group, place);
-                    Back::ByAnother
-                } else {
-                    take_back(group, place)
-                };
-                if let Back::ByItself = back {
-                    return Woken::TimedOut(Token::new(place.group));
-                }
-                if let Back::Held = back {
-                    // It cannot get up, so it must not look as if it watched: another worker gets the work.
-                    self.end_watch(worker);
-                    self.pass_on(worker, work);
-                    sleep(group, place);
-                }
-                return Woken::Unparked(Token::new(place.group));
+        let mut precise = None;
+        for timeout in sleeps {
+            if timeout < SHORT {
+                precise.get_or_insert_with(PreciseSleeps::begin);
             }
+            let deadline = Deadline::after(timeout);
+            let mut goes_on = true;
+            while goes_on {
+                // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
+                if !group.load(Ordering::Acquire).sleeps(place.bit) {
+                    return Woken::Unparked(Token::new(place.group));
+                }
+                goes_on = deadline.park();
+                // A look may have moved it to another processor.
+                group.seat(place.bit).falls_asleep();
+            }
+        }
+        let back = if weakened!("park-sentinel-rescan") {
+            self.end_watch(worker);
+            sleep(group, place);
+            Back::ByAnother
+        } else {
+            take_back(group, place)
+        };
+        if let Back::ByItself = back {
+            return Woken::TimedOut(Token::new(place.group));
+        }
+        if let Back::Held = back {
+            // It cannot get up, so it must not look as if it watched: another worker gets the work.
+            self.end_watch(worker);
+            self.pass_on(worker, work);
+            sleep(group, place);
         }
         Woken::Unparked(Token::new(place.group))
     }

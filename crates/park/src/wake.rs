@@ -9,14 +9,6 @@ use crate::outcome::Wake;
 use crate::token::Token;
 use crate::word::{Word, bits_of, lowest};
 
-/// A wait that the R rule can end.
-enum Waiting<'i> {
-    /// That of a worker of this group, whose word this is.
-    Worker(&'i Group, Word),
-    /// That of the thread which has the place of this worker.
-    Holder(usize),
-}
-
 /// Workers woken at once by a batch, and again by each worker that was woken for it.
 const BATCH_WAKES: usize = 2;
 
@@ -390,34 +382,18 @@ impl Idle {
                     parked = Some((group, word));
                 }
             }
-            let attempt = match parked {
-                Some((group, word)) => {
-                    let bit = self.choose(group, word.parked());
-                    (group, word, word.unparked(bit), bit)
-                }
-                None if any_waits => match self.waiting_to_end() {
-                    Some(Waiting::Worker(group, word)) => {
-                        let bit = lowest(word.restricted(), 1);
-                        (group, word, word.released(bit), bit)
-                    }
-                    Some(Waiting::Holder(worker)) => {
-                        // A holder that another thread has woken first looks before it sleeps again.
-                        self.wake_holder(worker);
-                        return Wake::WokeRestricted(worker);
-                    }
-                    None => return Wake::NoneParked,
-                },
-                None => return Wake::NoneParked,
-            };
-            let (group, word, next, mask) = attempt;
-            // A failed claim has read the newest word, so the next round decides on that.
-            if group.claim(word, next).is_ok() {
-                group.unpark(mask);
-                let worker = group.base + mask.trailing_zeros() as usize;
-                return match parked {
-                    Some(_) => Wake::Woke(worker),
-                    None => Wake::WokeRestricted(worker),
+            let Some((group, word)) = parked else {
+                return if any_waits {
+                    self.end_any_wait()
+                } else {
+                    Wake::NoneParked
                 };
+            };
+            let mask = self.choose(group, word.parked());
+            // A failed claim has read the newest word, so the next round decides on that.
+            if group.claim(word, word.unparked(mask)).is_ok() {
+                group.unpark(mask);
+                return Wake::Woke(group.base + mask.trailing_zeros() as usize);
             }
         }
     }
@@ -434,16 +410,15 @@ impl Idle {
         }
     }
 
-    /// The R rule: if every live worker is in a restricted wait, or its holder is, one of them.
-    fn waiting_to_end(&self) -> Option<Waiting<'_>> {
+    /// The R rule: if every live worker is in a restricted wait, or its holder is, one of these waits ends. A holder that another thread
+    /// has woken first looks before it sleeps again.
+    fn end_any_wait(&self) -> Wake {
         if weakened!("park-r-rule") || !self.all_restricted() {
-            return None;
+            return Wake::NoneParked;
         }
-        let worker = self.groups.iter().find_map(|group| {
-            let word = group.load(Ordering::Relaxed);
-            (word.restricted() != 0).then_some(Waiting::Worker(group, word))
-        });
-        worker.or_else(|| self.sleeping_holder().map(Waiting::Holder))
+        let mut groups = self.groups.iter();
+        let ended = groups.find_map(|group| group.end_one_wait(u32::MAX));
+        ended.map_or(Wake::NoneParked, Wake::WokeRestricted)
     }
 
     /// Whether there are live workers, and each of them, or the holder of its place, is in a restricted wait.

@@ -4,6 +4,18 @@
 //! operations all backends have.
 //!
 //! `AtomicU64` is missing where the target has no 64-bit atomics, unless feature `portable-atomic` is on.
+//!
+//! # Under loom
+//!
+//! loom decides which schedules to try from the *last* access to an object alone, and does not let a load depend on a
+//! load. Take `A: load X` against `B: load X; compare-exchange X`. B's own load hides A's, and loom tries no schedule
+//! in which B comes first (loom 0.7.2, `rt/atomic.rs`, `last_dependent_access`). Most lock-free code is a load followed
+//! by a compare-exchange. Upstream: tokio-rs/loom issues 166 and 392.
+//!
+//! So each atomic has a companion there, and each operation begins with a relaxed read-modify-write of it. These all
+//! depend on each other, so the last one suffices for loom's decision. They order nothing else: a relaxed
+//! read-modify-write neither acquires nor releases. And one ordering of the program may be weakened at run time:
+//! `atomic/weakened.rs`.
 
 use crate::count;
 
@@ -20,13 +32,25 @@ mod backend {
     pub(super) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fence};
 }
 #[cfg(terrace_loom)]
-mod tracked;
-#[cfg(terrace_loom)]
 mod weakened;
+#[cfg(terrace_loom)]
+use loom::sync::atomic as backend;
 #[cfg(terrace_shuttle)]
 use shuttle::sync::atomic as backend;
 #[cfg(terrace_loom)]
-use tracked as backend;
+use weakened::order as swept;
+
+/// The place of an operation's only ordering, and of a successful exchange's.
+const FIRST: u8 = 0;
+/// The place of a failed exchange's ordering.
+const FAILURE: u8 = 1;
+
+/// The ordering that an operation has: the one that its caller says, outside of the sweep of loom's models.
+#[cfg(not(terrace_loom))]
+#[inline(always)]
+fn swept(_: u8, order: Ordering) -> Ordering {
+    order
+}
 
 pub use core::sync::atomic::Ordering;
 
@@ -63,10 +87,7 @@ pub use core::sync::atomic::Ordering;
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn fence(order: Ordering) {
     count::fence();
-    #[cfg(terrace_loom)]
-    loom::sync::atomic::fence(weakened::order(weakened::FIRST, order));
-    #[cfg(not(terrace_loom))]
-    backend::fence(order);
+    backend::fence(swept(FIRST, order));
     #[cfg(terrace_tsan)]
     {
         static EDGE: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
@@ -83,22 +104,36 @@ macro_rules! common {
             #[inline]
             #[cfg_attr(terrace_loom, track_caller)]
             pub const fn new(value: $value) -> Self {
-                Self(backend::$name::new(value))
+                Self(
+                    backend::$name::new(value),
+                    #[cfg(terrace_loom)]
+                    backend::AtomicUsize::new(0),
+                )
             }
+        }
+
+        /// Under loom, a scheduling point that depends on every other access to the same atomic.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        fn touch(&self) {
+            #[cfg(terrace_loom)]
+            self.1.fetch_add(1, Ordering::Relaxed);
         }
 
         /// Loads the value. The [type](Self) has an example.
         #[inline(always)]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn load(&self, order: Ordering) -> $value {
-            self.0.load(order)
+            self.touch();
+            self.0.load(swept(FIRST, order))
         }
 
         /// Stores a value. The [type](Self) has an example.
         #[inline(always)]
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn store(&self, value: $value, order: Ordering) {
-            self.0.store(value, order);
+            self.touch();
+            self.0.store(value, swept(FIRST, order));
         }
 
         /// Stores a value and returns the previous one. One RMW. The [type](Self) has an example.
@@ -106,7 +141,8 @@ macro_rules! common {
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn swap(&self, value: $value, order: Ordering) -> $value {
             count::rmw();
-            self.0.swap(value, order)
+            self.touch();
+            self.0.swap(value, swept(FIRST, order))
         }
 
         /// Stores `new` if the value is `current`. One RMW, also when it fails. The [type](Self) has an example.
@@ -123,6 +159,8 @@ macro_rules! common {
             failure: Ordering,
         ) -> Result<$value, $value> {
             count::rmw();
+            self.touch();
+            let (success, failure) = (swept(FIRST, success), swept(FAILURE, failure));
             self.0.compare_exchange(current, new, success, failure)
         }
 
@@ -140,6 +178,8 @@ macro_rules! common {
             failure: Ordering,
         ) -> Result<$value, $value> {
             count::rmw();
+            self.touch();
+            let (success, failure) = (swept(FIRST, success), swept(FAILURE, failure));
             self.0.compare_exchange_weak(current, new, success, failure)
         }
 
@@ -174,7 +214,8 @@ macro_rules! rmw {
         #[cfg_attr(terrace_loom, track_caller)]
         pub fn $op(&self, value: $value, order: Ordering) -> $value {
             count::rmw();
-            self.0.$op(value, order)
+            self.touch();
+            self.0.$op(value, swept(FIRST, order))
         }
     )+};
 }
@@ -209,8 +250,8 @@ macro_rules! integer {
         /// assert_eq!(number.into_inner(), 7);
         /// ```
         #[derive(Debug)]
-        #[repr(transparent)]
-        pub struct $name(backend::$name);
+        #[cfg_attr(not(terrace_loom), repr(transparent))]
+        pub struct $name(backend::$name, #[cfg(terrace_loom)] backend::AtomicUsize);
 
         impl $name {
             common!($name, $value);
@@ -288,8 +329,11 @@ integer!(AtomicUsize, usize);
 /// assert!(!flag.into_inner());
 /// ```
 #[derive(Debug)]
-#[repr(transparent)]
-pub struct AtomicBool(backend::AtomicBool);
+#[cfg_attr(not(terrace_loom), repr(transparent))]
+pub struct AtomicBool(
+    backend::AtomicBool,
+    #[cfg(terrace_loom)] backend::AtomicUsize,
+);
 
 impl AtomicBool {
     common!(AtomicBool, bool);
@@ -331,8 +375,11 @@ impl Default for AtomicBool {
 /// assert_eq!(pointer.into_inner(), first);
 /// ```
 #[derive(Debug)]
-#[repr(transparent)]
-pub struct AtomicPtr<T>(backend::AtomicPtr<T>);
+#[cfg_attr(not(terrace_loom), repr(transparent))]
+pub struct AtomicPtr<T>(
+    backend::AtomicPtr<T>,
+    #[cfg(terrace_loom)] backend::AtomicUsize,
+);
 
 impl<T> AtomicPtr<T> {
     common!(AtomicPtr, *mut T);

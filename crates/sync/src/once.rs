@@ -1,86 +1,63 @@
 //! A cell written once.
+//!
+//! | build | the cell is |
+//! |---|---|
+//! | with `std` | `std`'s: other threads wait for the one that is writing |
+//! | with `std`, under a checker | the same, made of modelled parts: a lock for writers, around the cell without `std` |
+//! | without `std` | one where nothing waits, so it may be used in interrupts |
 
 #[cfg(not(feature = "std"))]
 pub use bare::OnceLock;
-#[cfg(feature = "std")]
-pub use hosted::OnceLock;
+#[cfg(all(feature = "std", any(terrace_loom, terrace_shuttle)))]
+pub use modelled::OnceLock;
+#[cfg(all(feature = "std", not(any(terrace_loom, terrace_shuttle))))]
+#[doc(no_inline)]
+pub use std::sync::OnceLock;
 
-#[cfg(feature = "std")]
-mod hosted {
-    //! With `std`: other threads wait for the one that is writing.
+#[cfg(all(feature = "std", any(terrace_loom, terrace_shuttle)))]
+mod modelled {
+    use super::bare;
+    use crate::mutex::Mutex;
 
-    /// A cell that is written at most once and read by any thread.
-    ///
-    /// Under a checker every access takes a modelled lock: correct, and slower to explore than `std`'s.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use terrace_sync::OnceLock;
-    ///
-    /// static CELL: OnceLock<u32> = OnceLock::new();
-    ///
-    /// assert_eq!(CELL.get(), None);
-    /// assert_eq!(*CELL.get_or_init(|| 42), 42);
-    /// assert_eq!(CELL.set(7), Err(7));
-    /// ```
+    /// `std`'s cell, under a checker.
     #[derive(Debug)]
     pub struct OnceLock<T> {
-        #[cfg(any(terrace_loom, terrace_shuttle))]
-        lock: crate::mutex::Mutex<()>,
-        value: std::sync::OnceLock<T>,
+        writers: Mutex<()>,
+        cell: bare::OnceLock<T>,
     }
 
     impl<T> OnceLock<T> {
-        const_fn! {
-            /// An empty cell. The [type](Self) has an example.
-            pub const fn new() -> Self {
-                Self {
-                    #[cfg(any(terrace_loom, terrace_shuttle))]
-                    lock: crate::mutex::Mutex::new(()),
-                    value: std::sync::OnceLock::new(),
-                }
+        /// An empty cell.
+        pub fn new() -> Self {
+            Self {
+                writers: Mutex::new(()),
+                cell: bare::OnceLock::new(),
             }
         }
 
-        /// The value, if it was written. The [type](Self) has an example.
-        #[inline]
+        /// The value, if it was written.
         pub fn get(&self) -> Option<&T> {
-            #[cfg(any(terrace_loom, terrace_shuttle))]
-            let _locked = self.lock.lock();
-            self.value.get()
+            self.cell.get()
         }
 
-        /// Writes the value. The [type](Self) has an example.
-        ///
-        /// # Errors
-        /// Gives `value` back if the cell was written before.
+        /// Writes the value, or gives it back if the cell was written before.
         pub fn set(&self, value: T) -> Result<(), T> {
-            #[cfg(any(terrace_loom, terrace_shuttle))]
-            let _locked = self.lock.lock();
-            self.value.set(value)
+            let _alone = self.writers.lock();
+            self.cell.set(value)
         }
 
         /// The value, written by `f` if the cell was empty. At most one `f` runs; others wait for it.
-        /// The [type](Self) has an example.
-        #[inline]
         pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
-            #[cfg(any(terrace_loom, terrace_shuttle))]
-            let _locked = self.lock.lock();
-            self.value.get_or_init(f)
+            if let Some(value) = self.get() {
+                return value;
+            }
+            let _alone = self.writers.lock();
+            self.cell.get_or_init(f)
         }
 
         /// Empties the cell and returns the value, if it was written.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// let mut cell = terrace_sync::OnceLock::new();
-        /// cell.set(42).unwrap();
-        /// assert_eq!((cell.take(), cell.take()), (Some(42), None));
-        /// ```
         pub fn take(&mut self) -> Option<T> {
-            self.value.take()
+            self.cell.take()
         }
     }
 
@@ -91,10 +68,15 @@ mod hosted {
     }
 }
 
-#[cfg(not(feature = "std"))]
+#[cfg(any(not(feature = "std"), terrace_loom, terrace_shuttle))]
+#[cfg_attr(
+    any(terrace_loom, terrace_shuttle),
+    expect(
+        unreachable_pub,
+        reason = "under a checker it is what the modelled one is made of"
+    )
+)]
 mod bare {
-    //! Without `std`: nothing waits, so it may be used in interrupts.
-    //!
     //! | state | `get` | `set` |
     //! |---|---|---|
     //! | `EMPTY` | `None` | → `WRITING`, writes, → `WRITTEN` |
@@ -123,12 +105,14 @@ mod bare {
     unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
     impl<T> OnceLock<T> {
-        /// An empty cell.
-        #[must_use = "a cell is empty until it is set"]
-        pub const fn new() -> Self {
-            Self {
-                state: AtomicUsize::new(EMPTY),
-                value: UnsafeCell::new(MaybeUninit::uninit()),
+        const_fn! {
+            /// An empty cell.
+            #[must_use = "a cell is empty until it is set"]
+            pub const fn new() -> Self {
+                Self {
+                    state: AtomicUsize::new(EMPTY),
+                    value: UnsafeCell::new(MaybeUninit::uninit()),
+                }
             }
         }
 
@@ -180,17 +164,13 @@ mod bare {
                 .expect("the code that was interrupted is writing the cell")
         }
 
-        fn take(&mut self) -> Option<T> {
+        /// Empties the cell and returns the value, if it was written.
+        pub fn take(&mut self) -> Option<T> {
             let written = self
                 .state
                 .with_mut(|state| core::mem::replace(state, EMPTY) == WRITTEN);
             // SAFETY: the state said that it is initialised, and says now that it is not.
             written.then(|| unsafe { self.value.get_mut().assume_init_read() })
-        }
-
-        /// Consumes the cell and returns the value, if it was written.
-        pub fn into_inner(mut self) -> Option<T> {
-            self.take()
         }
     }
 

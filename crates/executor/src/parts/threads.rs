@@ -278,7 +278,7 @@ impl Threads {
     /// If one of them has panicked.
     pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
         for handle in handles {
-            let joined = handle.thread();
+            let joined = handle.thread().into();
             handle
                 .join()
                 .expect("a worker catches every panic of what it runs");

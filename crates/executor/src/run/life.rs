@@ -363,7 +363,7 @@ fn start_thread(
     match builder.spawn(begun) {
         Ok(handle) => {
             if let Some(entry) = place.entry(&mut list) {
-                entry.thread = Some(handle.thread());
+                entry.thread = Some(handle.thread().into());
                 entry.handle = Some(handle);
             }
             Ok(true)

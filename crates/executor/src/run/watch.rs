@@ -67,7 +67,7 @@ pub(crate) fn call(pool: Weak<Shared>) {
             let started = thread::Builder::new()
                 .name("terrace-watch".into())
                 .spawn(watch);
-            calls.thread = started.ok().map(|handle| handle.thread());
+            calls.thread = started.ok().map(|handle| handle.thread().into());
             if calls.thread.is_none() {
                 // The next publish tries again.
                 for pool in calls.pools.drain(..).filter_map(|pool| pool.upgrade()) {

@@ -55,14 +55,6 @@ impl Gift {
     }
 }
 
-/// Whether the owner gave a job away, and why.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gave {
-    Nothing,
-    Asked,
-    Unasked,
-}
-
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {
     use super::Gift;

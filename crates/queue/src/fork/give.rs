@@ -4,16 +4,16 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, weakened};
 
 use super::consider::{Gives, Offer, Pace};
-use super::gift::{Gave, Gift};
+use super::gift::Gift;
 use super::owner::Owner;
 use super::top::Top;
 use super::word::Word;
 
 impl<T: Word> Owner<'_, T> {
-    /// Gives the oldest job away, if `pace` says so.
-    pub(super) fn give(&self, bottom: u32, pace: Pace) -> Gave {
+    /// Gives the oldest job away, if `pace` says so. Returns whether it did so because a thief had asked.
+    pub(super) fn give(&self, bottom: u32, pace: Pace) -> bool {
         if pace.offer != Offer::Open && pace.gives == Gives::Asked {
-            return Gave::Nothing;
+            return false;
         }
         let shared = &self.deque.shared;
         // Ordering: Acquire pairs with the Release of the last taker: this owner writes `gift_job` after it was read.
@@ -21,13 +21,13 @@ impl<T: Word> Owner<'_, T> {
         let is_asked = before == Gift::ASKED;
         let is_given = before.is_given() && !weakened!("queue-fork-give-over");
         if !is_asked && (is_given || pace.gives == Gives::Asked) {
-            return Gave::Nothing;
+            return false;
         }
         // Ordering: Relaxed. The exchange checks it, and this owner wrote the slot.
         let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
         let index = top.index();
         if index >= bottom {
-            return Gave::Nothing;
+            return false;
         }
         // Ordering: Relaxed, written by this owner.
         let job = self.deque.mine.slots[index as usize].load(Ordering::Relaxed);
@@ -68,11 +68,7 @@ impl<T: Word> Owner<'_, T> {
         if moved.is_ok() && !weakened!("queue-fork-give-early") {
             show();
         }
-        match moved {
-            Ok(_) if is_asked => Gave::Asked,
-            Ok(_) => Gave::Unasked,
-            Err(_) => Gave::Nothing,
-        }
+        is_asked && moved.is_ok()
     }
 
     /// Takes back the job of `index` if it is given away and not taken.

@@ -10,7 +10,7 @@ use terrace_sync::{ordering, steal, weakened};
 
 use super::consider::{Consider, Considered, Offer};
 use super::deque::{CAPACITY_U32, ForkDeque};
-use super::gift::{Gave, Gift};
+use super::gift::Gift;
 use super::said::{Depth, Full, Popped};
 use super::top::Top;
 use super::word::Word;
@@ -196,8 +196,7 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, a hint.
         shared.offer.store(pace.offer.word(), Ordering::Relaxed);
         // A request may have come since the first look.
-        let gave = owner.give(index + 1, pace);
-        let asked = now.asked || gave == Gave::Asked;
+        let asked = owner.give(index + 1, pace) || now.asked;
         let unwinding = Unwinding;
         consider.published(Considered { asked, ..now });
         core::mem::forget(unwinding);

@@ -4,7 +4,6 @@
 //! batch after one compare-exchange, while the owner goes on popping. DESIGN.md of the crate has the state table.
 
 mod body;
-mod half;
 mod head;
 mod owned;
 mod owner;

@@ -1,5 +1,6 @@
 //! The owner's side of a ring: push, pop, overflow.
 
+use core::array;
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
@@ -9,7 +10,6 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, weakened};
 
 use super::body::{CAPACITY, CAPACITY_U32, Ring, Slots};
-use super::half::Half;
 use super::head::Head;
 use crate::spill::Spill;
 
@@ -229,14 +229,17 @@ impl<'a, T> Owner<'a, T> {
             true => tail != head.real,
             false => tail.wrapping_sub(head.real) == CAPACITY_U32,
         };
-        let mut half = Half::none();
-        if full && self.exchange_head(head, head.take(HALF)).is_ok() {
+        let taken = full && self.exchange_head(head, head.take(HALF)).is_ok();
+        let half: Option<[T; HALF as usize]> = taken.then(|| {
             // This reads all of them before `rest` gets any: its code may push, and these slots are room from now on.
-            // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once.
-            // They were below the tail: the head had not moved, and it lay a whole capacity below. `half` was empty.
-            unsafe { half.fill(self.ring, head.real) };
-        }
-        rest.spill(half.by_ref().chain([item]));
+            array::from_fn(|nth| {
+                let position = head.real.wrapping_add(nth as u32);
+                // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once.
+                // They were below the tail: the head had not moved, and it lay a whole capacity below.
+                unsafe { self.ring.read(position) }
+            })
+        });
+        rest.spill(half.into_iter().flatten().chain([item]));
     }
 
     /// Takes the oldest item. One compare-exchange, more only if a thief interferes.

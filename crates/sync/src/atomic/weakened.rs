@@ -20,11 +20,6 @@ use std::vec::Vec;
 
 use core::sync::atomic::Ordering;
 
-/// The place of an access's only ordering, and of a successful exchange's.
-pub(super) const FIRST: u8 = 0;
-/// The place of a failed exchange's ordering.
-pub(super) const FAILURE: u8 = 1;
-
 /// The settings of the environment.
 struct Sweep {
     /// By line and column.

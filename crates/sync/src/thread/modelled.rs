@@ -106,6 +106,12 @@ impl Thread {
     }
 }
 
+impl From<&Thread> for Thread {
+    fn from(thread: &Thread) -> Self {
+        thread.clone()
+    }
+}
+
 /// The calling thread.
 pub fn current() -> Thread {
     CURRENT.with(|current| {
@@ -191,8 +197,8 @@ impl<T> JoinHandle<T> {
     }
 
     /// A handle to the thread.
-    pub fn thread(&self) -> Thread {
-        self.thread.clone()
+    pub fn thread(&self) -> &Thread {
+        &self.thread
     }
 }
 

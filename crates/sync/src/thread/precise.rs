@@ -68,17 +68,16 @@ mod slack {
 
 #[cfg(not(all(target_os = "linux", not(any(terrace_loom, terrace_shuttle, miri)))))]
 mod slack {
-    /// There is none.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) enum Nanos {}
+    //! There is none.
 
-    pub(super) const LEAST: () = ();
+    pub(super) type Nanos = u64;
+    pub(super) const LEAST: Nanos = 1;
 
     pub(super) fn get() -> Option<Nanos> {
         None
     }
 
-    pub(super) fn set<T>(_slack: T) {}
+    pub(super) fn set(_: Nanos) {}
 }
 
 #[cfg(all(

@@ -17,14 +17,21 @@ use core::time::Duration;
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuClock(clock::Id);
+pub struct CpuClock(i32);
+
+/// A clock of one thread, not of a process.
+const PER_THREAD: i32 = 4;
+/// Time as the scheduler counts it, in nanoseconds.
+const SCHEDULED: i32 = 2;
 
 impl CpuClock {
     /// That of the calling thread; `None` where the system has no such clock. One system call.
     /// The [type](Self) has an example.
     #[must_use = "the call only reads a value"]
     pub fn of_this_thread() -> Option<Self> {
-        clock::of_this_thread().map(Self)
+        // The rule of `pthread_getcpuclockid(3)`, by which Linux makes the numbers of such clocks out of thread ids.
+        let clock = Self((!system::thread()? << 3) | PER_THREAD | SCHEDULED);
+        clock.read().map(|_| clock)
     }
 
     /// That of all threads of the process together; `None` where the system has no such clock.
@@ -42,7 +49,7 @@ impl CpuClock {
     /// ```
     #[must_use = "the call only reads a value"]
     pub fn of_this_process() -> Option<Self> {
-        clock::of_this_process().map(Self)
+        system::PROCESS.map(Self)
     }
 
     /// How long the thread, or the process, has run on processors since its start; `None` if the thread has ended.
@@ -51,54 +58,37 @@ impl CpuClock {
     /// Joining a thread returns a moment before the system forgets the thread. Until then the last time is still read.
     #[must_use = "the call only reads a value"]
     pub fn read(&self) -> Option<Duration> {
-        clock::read(self.0)
+        system::read(self.0)
     }
 
     /// The number that the system has given to the thread, as in `/proc/self/task`; `None` for the clock of the process.
     /// [`of_this_process`](Self::of_this_process) has an example.
     #[must_use = "the call only reads a value"]
     pub fn thread(&self) -> Option<u32> {
-        clock::thread(self.0)
+        // `of_this_thread`, backwards. The number of the process's clock is not negative.
+        u32::try_from(!(self.0 >> 3)).ok()
     }
 }
 
 #[cfg(all(target_os = "linux", not(any(terrace_loom, terrace_shuttle, miri))))]
-mod clock {
-    //! The clocks of `pthread_getcpuclockid(3)`, whose numbers Linux makes out of thread ids.
-
+mod system {
     use core::mem::MaybeUninit;
     use core::time::Duration;
 
-    pub(super) type Id = libc::clockid_t;
+    /// The clock of the process.
+    pub(super) const PROCESS: Option<i32> = Some(libc::CLOCK_PROCESS_CPUTIME_ID);
 
-    /// A clock of one thread, not of a process.
-    const PER_THREAD: Id = 4;
-    /// Time as the scheduler counts it, in nanoseconds.
-    const SCHEDULED: Id = 2;
-
-    pub(super) fn of_this_thread() -> Option<Id> {
+    /// The id of the calling thread.
+    pub(super) fn thread() -> Option<i32> {
         // SAFETY: the call takes no argument, and reads and writes no memory of ours.
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-        let thread = Id::try_from(thread).ok()?;
-        // The system's own rule for the numbers of such clocks.
-        let id = (!thread << 3) | PER_THREAD | SCHEDULED;
-        read(id).map(|_| id)
+        i32::try_from(thread).ok()
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-    pub(super) fn of_this_process() -> Option<Id> {
-        Some(libc::CLOCK_PROCESS_CPUTIME_ID)
-    }
-
-    pub(super) fn thread(id: Id) -> Option<u32> {
-        // `of_this_thread`, backwards. The number of the process's clock is not negative.
-        u32::try_from(!(id >> 3)).ok()
-    }
-
-    pub(super) fn read(id: Id) -> Option<Duration> {
+    pub(super) fn read(clock: i32) -> Option<Duration> {
         let mut time = MaybeUninit::<libc::timespec>::uninit();
         // SAFETY: `time` is valid for a write of one `timespec`. A clock that does not exist, or no longer does, is an error.
-        let result = unsafe { libc::clock_gettime(id, time.as_mut_ptr()) };
+        let result = unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
         if result != 0 {
             return None;
         }
@@ -111,29 +101,19 @@ mod clock {
 }
 
 #[cfg(not(all(target_os = "linux", not(any(terrace_loom, terrace_shuttle, miri)))))]
-mod clock {
+mod system {
     //! No such clock.
 
     use core::time::Duration;
 
-    /// There is none.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) enum Id {}
+    pub(super) const PROCESS: Option<i32> = None;
 
-    pub(super) fn of_this_thread() -> Option<Id> {
+    pub(super) fn thread() -> Option<i32> {
         None
     }
 
-    pub(super) fn of_this_process() -> Option<Id> {
+    pub(super) fn read(_clock: i32) -> Option<Duration> {
         None
-    }
-
-    pub(super) fn thread(id: Id) -> Option<u32> {
-        match id {}
-    }
-
-    pub(super) fn read(id: Id) -> Option<Duration> {
-        match id {}
     }
 }
 
