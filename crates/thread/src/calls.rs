@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use terrace_local::registry::key;
-use terrace_local::task::{Core, Register, Runnable, Schedule};
+use terrace_local::task::{Core, Runnable, Schedule};
 
 use crate::pinned::Pinned;
 use crate::waking::another;
@@ -45,13 +45,7 @@ impl Pinned {
 }
 
 impl Core for Pinned {
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(self)
-    }
-}
-
-impl Register for Pinned {
-    unsafe fn insert(&self, waker: &Waker) -> u32 {
+    unsafe fn register(&self, waker: &Waker) -> u32 {
         let call = waker.clone();
         let key = key(self.waiting.lock().insert(call));
         // This very poll has closed the thread to calls.
@@ -61,7 +55,7 @@ impl Register for Pinned {
         key
     }
 
-    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
         self.waiting.lock().try_remove(key as usize)
     }
 }

@@ -12,7 +12,7 @@ use core::task::{Context, Poll, Waker};
 
 use super::spawn::Spawn;
 use super::tasks::{Shield, Tasks, discard_all};
-use crate::task::either::End;
+use crate::task::fallible::End;
 use crate::task::{FallibleTask, Task};
 use crate::unwind::{Payload, contain, resume_unwind};
 

@@ -16,7 +16,7 @@ use terrace_sync::Arc;
 
 use super::block::{BLOCKS, Block, CHILDREN};
 use crate::task::FallibleTask;
-use crate::task::either::End;
+use crate::task::fallible::End;
 use crate::unwind::contain;
 
 /// Whether a failure, or a cancellation, of its group cancels a child.
