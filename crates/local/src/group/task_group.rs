@@ -14,18 +14,10 @@ use super::spawn::Spawn;
 use super::tasks::{Shield, Tasks, discard_all};
 use crate::task::fallible::End;
 use crate::task::{FallibleTask, Task};
-use crate::unwind::{Payload, contain, resume_unwind};
+use crate::unwind::{contain, resume_unwind};
 
 /// So many queued children are worth a yield of the group's task.
 const WORTH_A_YIELD: usize = 2;
-
-/// The first failure of a group.
-enum Failure<E> {
-    Error(E),
-    Panic(Payload),
-    /// The executor dropped a child that the group has not cancelled.
-    Dropped,
-}
 
 /// Tasks that end together: structured concurrency, as in Python's `asyncio.TaskGroup` and Swift's task groups.
 ///
@@ -108,7 +100,8 @@ pub struct TaskGroup<S, T, E> {
     tasks: Tasks<Result<T, E>>,
     /// Values that no caller has got, with the numbers of their children, in the order in which the group has found them.
     done: VecDeque<(usize, T)>,
-    failure: Option<Failure<E>>,
+    /// The first end of a child that was no value; within it `None` if the executor dropped a child that the group has not cancelled.
+    failure: Option<End<Result<T, E>>>,
     /// Whether the group ends: it has cancelled its children.
     ends: bool,
     /// Children that were queued since the last poll, and have not had a turn for all that the group knows.
@@ -336,20 +329,11 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// Sorts out the children that have ended. True if the first failure is among them: it begins the end of the group.
     fn cancel_if_failed(&mut self) -> bool {
         while let Some((number, end)) = self.tasks.ended.pop_front() {
-            let failure = match end {
-                Some(Ok(Ok(value))) => {
-                    self.done.push_back((number, value));
-                    continue;
-                }
-                Some(Ok(Err(error))) => Failure::Error(error),
-                Some(Err(payload)) => Failure::Panic(payload),
-                None => Failure::Dropped,
-            };
-            if self.ends || self.failure.is_some() {
+            match end {
+                Some(Ok(Ok(value))) => self.done.push_back((number, value)),
+                failure if self.failure.is_none() && !self.ends => self.failure = Some(failure),
                 // One came before, or the group has cancelled its children.
-                contain(|| drop(failure));
-            } else {
-                self.failure = Some(failure);
+                failure => contain(|| drop(failure)),
             }
         }
         let fails = self.failure.is_some() && !self.ends;
@@ -392,9 +376,9 @@ impl<S, T, E> TaskGroup<S, T, E> {
         };
         discard_all(core::mem::take(&mut self.done));
         match failure {
-            Failure::Error(error) => Err(error),
-            Failure::Panic(payload) => resume_unwind(payload),
-            Failure::Dropped => panic!(
+            Some(Ok(failed)) => failed.map(|value| alloc::vec![value]),
+            Some(Err(payload)) => resume_unwind(payload),
+            None => panic!(
                 "a child of the group was cancelled: its executor dropped it before it was done, as an executor does that is \
                  dropped, closed or shut down"
             ),
