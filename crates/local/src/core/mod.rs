@@ -356,7 +356,8 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
         self.panic_handler.get().cloned()
     }
 
-    #[inline]
+    // Out of line, both: they are no part of a poll but the first and the last one.
+    #[inline(never)]
     unsafe fn register(&self, waker: &Waker) -> u32 {
         if !self.keeps_pending.get() {
             return UNKEPT;
@@ -370,7 +371,7 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
         })
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn deregister(&self, key: u32) -> Option<Waker> {
         self.pending.with_mut(|pending| {
             // SAFETY: the caller polls or drops the future of a task, and the owner alone does either. `try_remove` moves a waker
