@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 
 use terrace_local::OnOwner;
 use terrace_local::mailbox::{Driver, Mailbox, Queueable};
-use terrace_local::registry::Registry;
+use terrace_local::registry::{Register, Registry};
 use terrace_loom_tests::{Item, Ledger, assert_each_once};
 use terrace_park::{Parker, Unparker};
 use terrace_queue::Node;
@@ -188,13 +188,15 @@ fn local_wake_against_drop() {
             mailbox: mailbox.clone(),
             ledger: ledger.clone(),
         });
-        let key = registry.insert(&cell.clone().into());
+        // SAFETY: stands for a poll of the task.
+        let key = unsafe { registry.insert(&cell.clone().into()) };
         let waker = thread::spawn(move || Waker::from(cell).wake());
         mailbox.close();
         registry.close(|| {
             let drop_task = |task: Task| {
                 drop(task.value.ledger.item(0));
-                drop(registry.remove(key));
+                // SAFETY: stands for the drop of the task's future.
+                drop(unsafe { registry.remove(key) });
             };
             owned(&mailbox).drain(drop_task)
         });
@@ -256,10 +258,15 @@ fn local_close_then_free() {
             scheduled: AtomicBool::new(false),
             core: core.clone(),
         });
-        let key = registry.insert(&task.clone().into());
+        // SAFETY: stands for a poll of the task.
+        let key = unsafe { registry.insert(&task.clone().into()) };
         let waker = thread::spawn(move || Waker::from(task).wake());
         core.mailbox.close();
-        registry.close(|| owned(&core.mailbox).drain(|_| drop(registry.remove(key))));
+        let remove = || {
+            // SAFETY: stands for the drop of the task's future, on the owner's thread.
+            unsafe { registry.remove(key) }
+        };
+        registry.close(|| owned(&core.mailbox).drain(|_| drop(remove())));
         // This stands for the free of the core.
         core.memory.with_mut(|_| ());
         waker.join().unwrap();

@@ -431,7 +431,7 @@ impl<F: Future> Future for Tracked<F> {
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         let polled = future.poll(context);
         if polled.is_pending() && this.entry.key == NEW {
-            this.entry.key = this.entry.pool().registry.insert(context.waker());
+            this.entry.key = this.entry.pool().registry.add(context.waker());
         }
         polled
     }
@@ -444,7 +444,7 @@ impl Drop for Entry {
         count_end(pool);
         if self.key != NEW {
             // A waker of a cell that is not gone: its drop frees nothing.
-            drop(pool.registry.remove(self.key));
+            drop(pool.registry.take(self.key));
         }
         if self.counted == Counted::Yes {
             // SAFETY: it came out of `Arc::into_raw`, is given back once, and is not used again.

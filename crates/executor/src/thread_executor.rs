@@ -5,10 +5,10 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 use terrace_local::registry::Registry;
-use terrace_local::task::{self, Core, CoreRef, Runnable, Schedule, Task};
+use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::wait_list::{WaitList, Waiter};
 use terrace_local::{OnOwner, boxing_large};
 use terrace_queue::Injector;
@@ -117,12 +117,8 @@ impl ThreadQueue {
 }
 
 impl Core for ThreadQueue {
-    unsafe fn register(&self, waker: &Waker) -> u32 {
-        self.registry.insert(waker)
-    }
-
-    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
-        self.registry.remove(key)
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
     }
 }
 

@@ -20,6 +20,24 @@ use terrace_sync::{CachePadded, Mutex};
 #[cfg(feature = "std")]
 use crate::thread_id::thread_id;
 
+/// A set of wakers of pending tasks.
+pub trait Register {
+    /// Adds the task that `waker` wakes and returns its key, which is below `u32::MAX - 1`.
+    ///
+    /// # Panics
+    /// If there are more pending tasks than keys.
+    ///
+    /// # Safety
+    /// Called from a poll of a task of the executor that the registry belongs to.
+    unsafe fn insert(&self, waker: &Waker) -> u32;
+
+    /// Takes a task out. Hands the waker over rather than dropping it: the caller drops it under no lock and no borrow.
+    ///
+    /// # Safety
+    /// Called where that executor polls or drops the future of the task with this key.
+    unsafe fn remove(&self, key: u32) -> Option<Waker>;
+}
+
 /// The shard of the calling thread. The threads of a pool are started one after the other, so that their numbers are mostly
 /// in a row. A model asks for no number: that would be a step of its own.
 #[cfg(feature = "std")]
@@ -52,21 +70,34 @@ pub struct Registry {
 }
 
 #[cfg(feature = "std")]
+impl Register for Registry {
+    #[inline]
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
+        self.add(waker)
+    }
+
+    #[inline]
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+        self.take(key)
+    }
+}
+
+#[cfg(feature = "std")]
 impl Registry {
-    /// Adds the task that `waker` wakes, and returns its key. A [`close`](Self::close) waits without end for an entry that is neither a
-    /// task of the executor nor taken out.
+    /// As [`Register::insert`], from any place: its locks make it safe. A [`close`](Self::close) waits without end for an entry
+    /// that is neither a task of the executor nor taken out.
     ///
     /// # Panics
     /// If there are more pending tasks than keys.
-    pub fn insert(&self, waker: &Waker) -> u32 {
+    pub fn add(&self, waker: &Waker) -> u32 {
         let waker = waker.clone();
         let shard = shard();
         let entry = self.shards[shard].lock().insert(waker);
         key(entry * SHARDS + shard)
     }
 
-    /// Takes a task out. Hands the waker over rather than dropping it: the caller drops it under no lock.
-    pub fn remove(&self, key: u32) -> Option<Waker> {
+    /// As [`Register::remove`], from any place.
+    pub fn take(&self, key: u32) -> Option<Waker> {
         let key = key as usize;
         self.shards[key % SHARDS].lock().try_remove(key / SHARDS)
     }
@@ -108,7 +139,7 @@ impl Registry {
 }
 
 /// The key of a task without an entry.
-pub const UNKEPT: u32 = u32::MAX - 2;
+pub(crate) const UNKEPT: u32 = u32::MAX - 2;
 
 /// The key of an entry: half a word, to keep cells small.
 ///

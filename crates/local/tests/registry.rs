@@ -11,7 +11,7 @@ use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_testing::watchdog;
 
-use terrace_local::registry::Registry;
+use terrace_local::registry::{Register, Registry};
 use terrace_local::task::{Core, CoreRef, Runnable, Schedule, build};
 
 /// As many as a registry has shards.
@@ -35,12 +35,14 @@ fn every_shard_is_reached() {
     let woken = Arc::new(Woken::default());
     let insert = || {
         let waker = Waker::from(Arc::clone(&woken));
-        registry.insert(&waker)
+        // SAFETY: there are no tasks, and nothing but this test uses the registry.
+        unsafe { registry.insert(&waker) }
     };
     let insert_on_another_thread = |_| thread::scope(|scope| scope.spawn(insert).join().unwrap());
     let mut keys: BTreeSet<u32> = (0..2 * SHARDS).map(insert_on_another_thread).collect();
     assert_eq!(keys.len(), 2 * SHARDS);
-    let remove = |key| registry.remove(key).is_some();
+    // SAFETY: there are no tasks, and nothing but this test uses the registry.
+    let remove = |key| unsafe { registry.remove(key) }.is_some();
     let first = keys.pop_first().unwrap();
     assert!(remove(first) && !remove(first));
     let left = keys.len();
@@ -57,13 +59,19 @@ fn every_shard_is_reached() {
 /// A core whose registry has no key left.
 struct Crowded;
 
-impl Core for Crowded {
-    unsafe fn register(&self, _: &Waker) -> u32 {
+impl Register for Crowded {
+    unsafe fn insert(&self, _: &Waker) -> u32 {
         panic!("too many")
     }
 
-    unsafe fn deregister(&self, _: u32) -> Option<Waker> {
+    unsafe fn remove(&self, _: u32) -> Option<Waker> {
         unreachable!("no task has a key")
+    }
+}
+
+impl Core for Crowded {
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(self)
     }
 }
 

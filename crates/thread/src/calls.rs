@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use terrace_local::registry::key;
-use terrace_local::task::{Core, Runnable, Schedule};
+use terrace_local::task::{Core, Register, Runnable, Schedule};
 
 use crate::pinned::Pinned;
 use crate::waking::another;
@@ -45,7 +45,13 @@ impl Pinned {
 }
 
 impl Core for Pinned {
-    unsafe fn register(&self, waker: &Waker) -> u32 {
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(self)
+    }
+}
+
+impl Register for Pinned {
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
         let call = waker.clone();
         let key = key(self.waiting.lock().insert(call));
         // This very poll has closed the thread to calls.
@@ -55,7 +61,7 @@ impl Core for Pinned {
         key
     }
 
-    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
         self.waiting.lock().try_remove(key as usize)
     }
 }

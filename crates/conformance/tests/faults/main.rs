@@ -13,14 +13,13 @@ use std::future::Future;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use terrace_conformance::{
     Behaviour, Caps, Handle, Kind, Make, behaviours, driven_behaviours, exact_behaviours,
 };
 use terrace_local::registry::Registry;
-use terrace_local::task::{self, Core, CoreRef, Runnable, Schedule, Task};
+use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::{ThreadNumber, thread_id};
 
 /// The fault of an executor.
@@ -76,12 +75,8 @@ struct Shared {
 }
 
 impl Core for Shared {
-    unsafe fn register(&self, waker: &Waker) -> u32 {
-        self.registry.insert(waker)
-    }
-
-    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
-        self.registry.remove(key)
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
     }
 }
 

@@ -4,9 +4,8 @@
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::task::Waker;
 
-use terrace_local::task::{Core, PanicHandler, Runnable, Schedule, UNKEPT};
+use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_sync::Arc;
 
 use super::Shared;
@@ -287,16 +286,8 @@ impl<K: Kind> Core for CoreOf<K> {
         self.pool.handler.clone()
     }
 
-    unsafe fn register(&self, waker: &Waker) -> u32 {
-        if K::REGISTERS {
-            self.pool.registry.insert(waker)
-        } else {
-            UNKEPT
-        }
-    }
-
-    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
-        self.pool.registry.remove(key)
+    fn registry(&self) -> Option<&dyn Register> {
+        K::REGISTERS.then_some(&self.pool.registry)
     }
 
     #[inline]

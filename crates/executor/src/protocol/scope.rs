@@ -43,7 +43,7 @@
 use std::task::Waker;
 
 use terrace_local::Payload;
-use terrace_local::registry::Registry;
+use terrace_local::registry::{Register, Registry};
 use terrace_queue::{Injector, Ring};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
@@ -487,7 +487,8 @@ impl Cancel {
     /// # Panics
     /// If there are more pending children than keys.
     pub fn register(&self, waker: &Waker) -> Registered {
-        let key = self.pending.insert(waker);
+        // SAFETY: the registry is this scope's and may be used from any thread; its contract is about executors.
+        let key = unsafe { self.pending.insert(waker) };
         // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
         let is_down = self.mark.load(Ordering::Relaxed) == DOWN;
         let mark = if is_down || weakened!("scope-cancel-unasked") {
@@ -500,7 +501,10 @@ impl Cancel {
 
     /// Takes a child out, before it is counted out.
     pub fn deregister(&self, key: u32) {
-        drop(self.pending.remove(key));
+        // SAFETY: the registry belongs to this scope and may be used from any thread; its contract
+        // is about executors.
+        let waker = unsafe { self.pending.remove(key) };
+        drop(waker);
     }
 
     /// Children that have returned `Pending` and have not ended; a hint.

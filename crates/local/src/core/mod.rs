@@ -20,7 +20,7 @@ use self::metrics::Tally;
 use crate::cells;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
-use crate::registry::{self, UNKEPT, key};
+use crate::registry::{self, Register, UNKEPT, key};
 use crate::settle::settle_after;
 use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
@@ -56,7 +56,7 @@ pub struct CoreOf<R: Queueable> {
 }
 
 // SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `keeps_pending`, `pending`, `depth`, `eager_left`, `awaited` and
-// `tally`. `Core::register`, `deregister` and `ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is
+// `tally`. `Register` and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is
 // Send and Sync.
 unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 // SAFETY: see `Send`: other threads reach only what is Sync.
@@ -356,9 +356,16 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
         self.panic_handler.get().cloned()
     }
 
-    // Out of line, both: they are no part of a poll but the first and the last one.
-    #[inline(never)]
-    unsafe fn register(&self, waker: &Waker) -> u32 {
+    #[inline]
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(self)
+    }
+}
+
+/// The registry: no lock.
+impl<R: Queueable> Register for CoreOf<R> {
+    #[inline]
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
         if !self.keeps_pending.get() {
             return UNKEPT;
         }
@@ -371,8 +378,12 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
         })
     }
 
-    #[inline(never)]
-    unsafe fn deregister(&self, key: u32) -> Option<Waker> {
+    /// `None` if the core does not keep the task.
+    #[inline]
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+        if key == UNKEPT {
+            return None;
+        }
         self.pending.with_mut(|pending| {
             // SAFETY: the caller polls or drops the future of a task, and the owner alone does either. `try_remove` moves a waker
             // without running its code.

@@ -2,12 +2,11 @@
 
 use alloc::boxed::Box;
 use core::ptr::NonNull;
-use core::task::Waker;
 
 use terrace_sync::Arc;
 
 use super::runnable::Runnable;
-use crate::registry::UNKEPT;
+use crate::registry::Register;
 use crate::unwind::{Callback, Contained, Payload, contain, drop_payload};
 
 /// Receives the payloads of panics that no handle sees: of detached tasks, and of outputs' destructors. Counted, and one word
@@ -47,24 +46,8 @@ pub trait Core: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Adds the task that `waker` wakes to the pending ones, for the time that it is pending: so the executor's drop finds it. Returns its
-    /// key, [`UNKEPT`] where the executor keeps none.
-    ///
-    /// # Panics
-    /// If there are more pending tasks than keys.
-    ///
-    /// # Safety
-    /// Called from a poll of a task of the executor.
-    unsafe fn register(&self, _waker: &Waker) -> u32 {
-        UNKEPT
-    }
-
-    /// Takes a task out. Hands the waker over rather than dropping it: the caller drops it under no lock and no borrow.
-    ///
-    /// # Safety
-    /// Called where the executor polls or drops the future of the task that [`register`](Self::register) gave this key, which is not
-    /// [`UNKEPT`].
-    unsafe fn deregister(&self, _key: u32) -> Option<Waker> {
+    /// Where tasks register for the time they are pending.
+    fn registry(&self) -> Option<&dyn Register> {
         None
     }
 
@@ -125,7 +108,7 @@ impl<C: Core> CoreRef<C> {
     /// # Safety
     /// The core stays in place until the future of every task made with this reference has been dropped. In two cases
     /// it stays longer, until the call that dropped the future returns (`run` or `drop` of the runnable or item). One
-    /// is that the core counts or keeps pending tasks. The other is that tasks may panic in their poll, their destructor or
+    /// is that the core counts or has a registry. The other is that tasks may panic in their poll, their destructor or
     /// their output's destructor.
     #[inline]
     pub unsafe fn borrowed(core: NonNull<C>) -> Self {

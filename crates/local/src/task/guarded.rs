@@ -137,13 +137,16 @@ impl<C: Core, F> Guarded<C, F> {
     /// Takes the task, whose future has been dropped, out of the registry.
     #[inline]
     fn deregister(&self, key: u32) {
-        if key >= UNKEPT {
+        if key == NEW {
             return;
         }
-        // SAFETY: a core that keeps pending tasks is in place until this call returns.
+        // SAFETY: a core with a registry is in place until this call returns.
         let core = unsafe { self.core() };
-        // SAFETY: `poll` and `finish` call this, where the executor polls or drops the future.
-        drop(unsafe { core.deregister(key) });
+        let waker = core.registry().and_then(|registry| {
+            // SAFETY: `poll` and `finish` call this, where the executor polls or drops the future.
+            unsafe { registry.remove(key) }
+        });
+        drop(waker);
     }
 
     #[cold]
@@ -199,11 +202,12 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                 unsafe { ManuallyDrop::drop(&mut this.future) };
             } else if key == NEW {
                 // SAFETY: the future is alive.
-                let core = unsafe { this.core() };
-                // A task that cannot register ends like one that panics.
-                // SAFETY: this is a poll of a task of that executor.
-                this.key = unsafe { core.register(context.waker()) };
-                debug_assert!(this.key < ENDED);
+                if let Some(registry) = unsafe { this.core() }.registry() {
+                    // A task that cannot register ends like one that panics.
+                    // SAFETY: this is a poll of a task of that executor.
+                    this.key = unsafe { registry.insert(context.waker()) };
+                    debug_assert!(this.key < ENDED);
+                }
             }
         }));
         if let Err(payload) = caught {

@@ -32,4 +32,4 @@ pub use self::handle::Task;
 pub use self::id::TaskId;
 pub use self::runnable::{Meta, RawHeader, Runnable};
 pub use self::shared::{First, build, has_room, poll_at_spawn, spawn_many};
-pub use crate::registry::UNKEPT;
+pub use crate::registry::Register;
