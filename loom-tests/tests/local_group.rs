@@ -85,7 +85,7 @@ fn two_children_end(second: usize, blocks: impl Fn(Waker) -> Vec<Arc<Block>>) {
 /// `group-wake-keeps` (the block leaks).
 #[test]
 fn group_end_against_last_child() {
-    model(|| two_children_end(0, |waker| vec![Block::front(0, waker)]));
+    model(|| two_children_end(0, |waker| vec![Block::front(waker)]));
 }
 
 /// The same, where the second child is in a block behind the front.
@@ -95,7 +95,7 @@ fn group_end_against_last_child() {
 fn group_end_in_two_blocks() {
     model(|| {
         two_children_end(1, |waker| {
-            let front = Block::front(0, waker);
+            let front = Block::front(waker);
             let behind = Block::behind(&front, 1);
             vec![front, behind]
         });
@@ -110,7 +110,7 @@ fn group_drop_against_wake() {
     model(|| {
         let parker = Parker::new();
         let bell = Plain::new(Bell(parker.unparker()));
-        let block = Block::front(0, Waker::from(bell.clone()));
+        let block = Block::front(Waker::from(bell.clone()));
         let outcome = Arc::new(Outcome(UnsafeCell::new(0)));
         let ended = child(&outcome, Waker::clone(&Block::lend(&block, 0)));
         let waker = Waker::clone(&Block::lend(&block, 15));

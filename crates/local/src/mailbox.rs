@@ -51,7 +51,7 @@ pub trait Queueable: Sized {
     /// Called for each runnable that comes out of the inbox. Runs no users' code.
     ///
     /// # Safety
-    /// The current thread is the owner of the mailbox that the runnable was in.
+    /// The current thread is the owner of the mailbox that the runnable was in, or no other thread knows of the runnable's task.
     #[inline]
     unsafe fn arrive(self) -> Arrived<Self> {
         Arrived::Queue(self)

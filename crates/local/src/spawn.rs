@@ -12,6 +12,7 @@ use async_task::{Runnable, ScheduleInfo};
 use terrace_sync::unmodelled::Arc;
 
 use crate::biased::Side;
+use crate::mailbox::Queueable;
 use crate::on_owner::OnOwner;
 use crate::task::Task;
 use crate::task::guarded::boxing_large;
@@ -38,9 +39,9 @@ impl LocalCore {
             Ok(()) => self.call_hook(),
             Err(item) => {
                 self.tally.take_back_remote();
-                // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
-                // here.
-                unsafe { item.reject() };
+                // SAFETY: the mailbox gave the item back, so no other thread knows of the task: this one takes its owner's steps. The
+                // caller lets the future be dropped here.
+                drop(unsafe { item.arrive() });
             }
         }
         Task::new(task)
@@ -112,8 +113,7 @@ impl OnOwner<'_, LocalCore> {
         let (item, task) = unsafe { build(NonNull::from(self.get()), future, Side::Local) };
         self.get().tally.queued.bump();
         if self.mailbox().is_closed() {
-            // SAFETY: this thread has just made the task and has its handle. The future's destructor runs on the owner's thread.
-            unsafe { item.reject() };
+            drop(item);
         } else if wake == Wake::Later {
             self.mailbox().push_quietly(item);
         } else {

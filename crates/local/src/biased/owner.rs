@@ -81,23 +81,6 @@ impl State {
     pub(super) fn sum(references: u32, word: usize) -> isize {
         count(word).wrapping_add_unsigned(references as usize)
     }
-
-    /// Ends a new task that no queue took. The caller has dropped its future, and uses up the item's reference; the handle
-    /// is left.
-    ///
-    /// # Safety
-    /// No other thread knows of the task. The caller may be on any thread.
-    pub unsafe fn reject(&self) {
-        self.local.with_mut(|word| {
-            // SAFETY: no other thread knows of the task, and the borrow ends with this block.
-            let word = unsafe { &mut *word };
-            word.flags = local::ENDED;
-            word.references = 0;
-        });
-        // Ordering: Relaxed. The handle, which is on this thread, takes it along.
-        self.remote
-            .store(remote::ENDED + remote::ONE, Ordering::Relaxed);
-    }
 }
 
 impl OnOwner<'_, State> {

@@ -150,7 +150,7 @@ pub struct State {
     pub(super) awaiter: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: methods of `OnOwner` touch `local`, on the owner's thread alone, and `reject` does while no other thread knows of
+// SAFETY: methods of `OnOwner` touch `local`, on the owner's thread alone, or while no other thread knows of
 // the task. The flag `JOIN` hands the awaiter over, and a waker is Send. The rest is atomic.
 unsafe impl Send for State {}
 // SAFETY: see `Send`: the same rules keep shared references from meeting in `local` and `awaiter`.

@@ -47,11 +47,11 @@ enum Role {
 const _: () = assert!(align_of::<Block>() == CHILDREN);
 
 impl Block {
-    /// A front whose children, and those of the blocks behind it, wake `waker`.
+    /// A front, the block with number 0. Its children, and those of the blocks behind it, wake `waker`.
     #[must_use = "a block does nothing until children are lent wakers of it"]
-    pub fn front(number: usize, waker: Waker) -> Arc<Self> {
+    pub fn front(waker: Waker) -> Arc<Self> {
         let blocks = AtomicUsize::new(0);
-        Self::new(number, Role::Front { blocks, waker })
+        Self::new(0, Role::Front { blocks, waker })
     }
 
     /// A block behind `front`.

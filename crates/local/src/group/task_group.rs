@@ -10,65 +10,14 @@ use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll, Waker};
 
-use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
-use crate::task::either::End;
+use super::tasks::{Shield, Tasks, discard_all};
+use crate::task::fallible::End;
 use crate::task::{FallibleTask, Task};
-use crate::unwind::{Payload, contain, resume_unwind};
+use crate::unwind::{contain, resume_unwind};
 
 /// So many queued children are worth a yield of the group's task.
 const WORTH_A_YIELD: usize = 2;
-
-/// The first failure of a group.
-enum Failure<E> {
-    Error(E),
-    Panic(Payload),
-    /// The executor dropped a child that the group has not cancelled.
-    Dropped,
-}
-
-/// What a group has seen of its children.
-struct Seen<E> {
-    /// [`next_done`](TaskGroup::next_done) has passed the children below this number. Those that are done later are in `late`.
-    passed: usize,
-    late: VecDeque<usize>,
-    /// Whether the group ends: it has cancelled its children.
-    ends: bool,
-    failure: Option<Failure<E>>,
-}
-
-impl<E> Seen<E> {
-    const NOTHING: Self = Self {
-        passed: 0,
-        late: VecDeque::new(),
-        ends: false,
-        failure: None,
-    };
-}
-
-impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
-    fn ended(&mut self, number: usize, end: End<Result<T, E>>) -> Option<T> {
-        let failure = match end {
-            Some(Ok(Ok(value))) => {
-                if number < self.passed {
-                    self.late.push_back(number);
-                }
-                return Some(value);
-            }
-            Some(Ok(Err(error))) => Failure::Error(error),
-            Some(Err(payload)) => Failure::Panic(payload),
-            None => Failure::Dropped,
-        };
-        if self.ends || self.failure.is_some() {
-            // One came before, or the group has cancelled its children.
-            contain(|| drop(failure));
-        } else {
-            self.failure = Some(failure);
-        }
-        None
-    }
-}
 
 /// Tasks that end together: structured concurrency, as in Python's `asyncio.TaskGroup` and Swift's task groups.
 ///
@@ -114,18 +63,18 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
 ///
 /// # Cost
 ///
-/// An [eager](Self::spawn_eager) child that is done at once takes a slot of the list, and no wake. A group whose children all
+/// An [eager](Self::spawn_eager) child that is done at once takes room for its value, and no wake. A group whose children all
 /// were completes without suspending its caller. On a `LocalExecutor` it takes no atomic read-modify-write, and two allocations:
-/// its list, and that of the values.
+/// its list of values, and the one that it returns.
 ///
 /// A poll of the group after several queued children yields once if one of them has not ended, so that they have their turn. Those
 /// that end in it cost what they cost alone, and a slot. The first spawn behind a pending poll wakes the group's task.
 ///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. The first of each 16 to end takes one more. Between two polls of the
-/// group, 1,024 children (512 on 32-bit targets) wake its task at most once. A poll looks at one word for each 1,024 numbers in a row of
-/// which a child is left, and at the children that have ended. The list keeps the slots of 16 children in a row until all have ended and
-/// `next` has returned their values. A poll with another waker than that of the last one gives each child a new one.
+/// group, 1,024 children (512 on 32-bit targets) wake its task at most once. A poll looks at one word for each 1,024 slots, and at the
+/// children that have ended. A new child takes the slot of one that has ended: so the group has as many slots as children ran at once
+/// since it was empty. A poll with another waker than that of the last one gives each child a new one.
 ///
 /// # Examples
 ///
@@ -148,7 +97,13 @@ impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
 #[must_use = "a group cancels its children when it is dropped"]
 pub struct TaskGroup<S, T, E> {
     spawner: S,
-    tasks: Tasks<Result<T, E>, T, Seen<E>>,
+    tasks: Tasks<Result<T, E>>,
+    /// Values that no caller has got, with the numbers of their children, in the order in which the group has found them.
+    done: VecDeque<(usize, T)>,
+    /// The first end of a child that was no value; within it `None` if the executor dropped a child that the group has not cancelled.
+    failure: Option<End<Result<T, E>>>,
+    /// Whether the group ends: it has cancelled its children.
+    ends: bool,
     /// Children that were queued since the last poll, and have not had a turn for all that the group knows.
     queued: usize,
 }
@@ -162,15 +117,18 @@ impl<S, T, E> TaskGroup<S, T, E> {
     pub const fn new(spawner: S) -> Self {
         Self {
             spawner,
-            tasks: Tasks::new(Seen::NOTHING),
+            tasks: Tasks::new(),
+            done: VecDeque::new(),
+            failure: None,
+            ends: false,
             queued: 0,
         }
     }
 
-    /// An empty group with room for so many children.
+    /// An empty group with room for the values of so many children.
     pub fn with_capacity(spawner: S, children: usize) -> Self {
         let mut this = Self::new(spawner);
-        this.tasks.slots.reserve(children);
+        this.done.reserve(children);
         this
     }
 
@@ -249,39 +207,29 @@ impl<S, T, E> TaskGroup<S, T, E> {
     where
         F: Future<Output = Result<T, E>>,
     {
-        // The slot comes first: nothing that can fail lies between the child's first poll and its place in the group.
-        self.tasks.make_room();
-        if self.tasks.owner.ends {
-            let number = self.tasks.push_slot(Slot::Gone);
+        let number = self.tasks.number();
+        if self.ends {
             drop(future);
-            return number;
-        }
-        self.push(spawn(&self.spawner, future).fallible(), shield)
-    }
-
-    /// A child that was just spawned, and perhaps polled. Returns its number.
-    #[inline]
-    fn push(&mut self, mut task: FallibleTask<Result<T, E>>, shield: Shield) -> usize {
-        match task.take_finished(&mut Context::from_waker(Waker::noop())) {
-            Some(Some(Ok(Ok(value)))) => self.tasks.push_slot(Slot::Done(value)),
-            finished => self.push_other(task, shield, finished),
-        }
-    }
-
-    #[inline(never)]
-    fn push_other(
-        &mut self,
-        task: FallibleTask<Result<T, E>>,
-        shield: Shield,
-        finished: Option<End<Result<T, E>>>,
-    ) -> usize {
-        let slot = self.tasks.slots.len();
-        let number = self.tasks.push(task, shield);
-        if let Some(end) = finished {
-            self.tasks.settle(slot, end);
-            self.cancel_if_failed();
+        } else {
+            self.push(number, spawn(&self.spawner, future).fallible(), shield);
         }
         number
+    }
+
+    /// A child that was just spawned, and perhaps polled.
+    #[inline]
+    fn push(&mut self, number: usize, mut task: FallibleTask<Result<T, E>>, shield: Shield) {
+        match task.take_finished(&mut Context::from_waker(Waker::noop())) {
+            Some(Some(Ok(Ok(value)))) => self.done.push_back((number, value)),
+            Some(end) => self.fail_at_spawn(number, end),
+            None => self.tasks.push(number, task, shield),
+        }
+    }
+
+    #[cold]
+    fn fail_at_spawn(&mut self, number: usize, end: End<Result<T, E>>) {
+        self.tasks.ended.push_back((number, end));
+        self.cancel_if_failed();
     }
 
     /// Waits until all children have ended, and returns their values in the order of their spawns, without those that
@@ -367,10 +315,10 @@ impl<S, T, E> TaskGroup<S, T, E> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        while self.tasks.running > 0 {
+        while !self.tasks.running.is_empty() {
             self.tasks.look(context.waker());
             // Children that a failure has cancelled are to be polled again.
-            if !self.cancel_if_failed() && self.tasks.running > 0 {
+            if !self.cancel_if_failed() && !self.tasks.running.is_empty() {
                 self.tasks.waits = true;
                 return Poll::Pending;
             }
@@ -378,9 +326,17 @@ impl<S, T, E> TaskGroup<S, T, E> {
         Poll::Ready(())
     }
 
-    /// Whether the first failure has come: it begins the end of the group.
+    /// Sorts out the children that have ended. True if the first failure is among them: it begins the end of the group.
     fn cancel_if_failed(&mut self) -> bool {
-        let fails = self.tasks.owner.failure.is_some() && !self.tasks.owner.ends;
+        while let Some((number, end)) = self.tasks.ended.pop_front() {
+            match end {
+                Some(Ok(Ok(value))) => self.done.push_back((number, value)),
+                failure if self.failure.is_none() && !self.ends => self.failure = Some(failure),
+                // One came before, or the group has cancelled its children.
+                failure => contain(|| drop(failure)),
+            }
+        }
+        let fails = self.failure.is_some() && !self.ends;
         if fails {
             self.cancel_children();
         }
@@ -389,38 +345,19 @@ impl<S, T, E> TaskGroup<S, T, E> {
 
     /// The group ends: cancels all children but shielded ones.
     fn cancel_children(&mut self) {
-        self.tasks.owner.ends = true;
-        for slot in 0..self.tasks.slots.len() {
-            if matches!(self.tasks.slots[slot], Slot::Running(_, Shield::No)) {
-                self.tasks.cancel(slot);
-            }
-        }
+        self.ends = true;
+        self.tasks.cancel(|child| child.shield == Shield::No);
+        self.cancel_if_failed();
     }
 
     /// The next value that [`poll`](Self::poll) has found, with its child's number. None where the group ends: its values are
     /// dropped.
     fn next_done(&mut self) -> Option<(usize, T)> {
-        if self.tasks.owner.ends {
-            return None;
+        if self.ends {
+            None
+        } else {
+            self.done.pop_front()
         }
-        if let Some(number) = self.tasks.owner.late.pop_front() {
-            return self.take(number);
-        }
-        while self.tasks.owner.passed < self.tasks.next {
-            let number = self.tasks.owner.passed;
-            self.tasks.owner.passed += 1;
-            if let Some(done) = self.take(number) {
-                return Some(done);
-            }
-        }
-        None
-    }
-
-    fn take(&mut self, number: usize) -> Option<(usize, T)> {
-        let slot = self.tasks.slot(number)?;
-        let value = self.tasks.slots[slot].take_value()?;
-        self.tasks.forget_if_gone(slot / CHILDREN);
-        Some((number, value))
     }
 
     /// The values in order, or the first failure. All children have ended; the group begins anew.
@@ -428,19 +365,20 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// # Panics
     /// With the panic of a child, or if the executor has dropped one.
     fn finish(&mut self) -> Result<Vec<T>, E> {
-        debug_assert_eq!(self.tasks.running, 0);
-        let mut slots = self.tasks.clear(0);
-        let Some(failure) = core::mem::replace(&mut self.tasks.owner, Seen::NOTHING).failure else {
-            let mut values = Vec::with_capacity(slots.len());
-            values.extend(slots.drain(..).filter_map(|mut slot| slot.take_value()));
-            self.tasks.slots = slots;
+        self.tasks.restart();
+        self.ends = false;
+        let Some(failure) = self.failure.take() else {
+            let done = self.done.make_contiguous();
+            done.sort_unstable_by_key(|(number, _)| *number);
+            let mut values = Vec::with_capacity(done.len());
+            values.extend(self.done.drain(..).map(|(_, value)| value));
             return Ok(values);
         };
-        discard_all(slots);
+        discard_all(core::mem::take(&mut self.done));
         match failure {
-            Failure::Error(error) => Err(error),
-            Failure::Panic(payload) => resume_unwind(payload),
-            Failure::Dropped => panic!(
+            Some(Ok(failed)) => failed.map(|value| alloc::vec![value]),
+            Some(Err(payload)) => resume_unwind(payload),
+            None => panic!(
                 "a child of the group was cancelled: its executor dropped it before it was done, as an executor does that is \
                  dropped, closed or shut down"
             ),
@@ -469,11 +407,11 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// ```
     #[doc(alias("abort_all", "shutdown"))]
     pub async fn cancel(&mut self) {
-        if !self.tasks.owner.ends {
+        if !self.ends {
             self.cancel_children();
         }
         poll_fn(|context| self.poll(context)).await;
-        discard_all(core::mem::take(&mut self.tasks.slots));
+        discard_all(core::mem::take(&mut self.done));
         if let Err(error) = self.finish() {
             contain(|| drop(error));
         }
@@ -481,30 +419,28 @@ impl<S, T, E> TaskGroup<S, T, E> {
 
     /// See [`Tasks::lengths`].
     #[cfg(test)]
-    pub(super) fn lengths(&self) -> [usize; 3] {
+    pub(super) fn lengths(&self) -> [usize; 2] {
         self.tasks.lengths()
     }
 
     /// Whether the group has neither a child nor a value.
     #[must_use = "the call only answers a question"]
     pub fn is_empty(&self) -> bool {
-        let slots = &self.tasks.slots;
-        self.tasks.running == 0
-            && self.tasks.owner.failure.is_none()
-            && slots.iter().all(Slot::is_gone)
+        self.tasks.running.is_empty() && self.done.is_empty() && self.failure.is_none()
     }
 }
 
 impl<S, T, E> Drop for TaskGroup<S, T, E> {
     /// Lets shielded children run on, and drops all others.
     fn drop(&mut self) {
-        for slot in core::mem::take(&mut self.tasks.slots) {
-            match slot {
-                Slot::Running(task, Shield::Yes) => task.detach(),
-                slot => contain(|| drop(slot)),
+        for (_, child) in core::mem::take(&mut self.tasks.running) {
+            match child.shield {
+                Shield::Yes => child.task.detach(),
+                Shield::No => contain(|| drop(child)),
             }
         }
-        let failure = self.tasks.owner.failure.take();
+        discard_all(core::mem::take(&mut self.done));
+        let failure = self.failure.take();
         contain(|| drop(failure));
     }
 }
@@ -512,8 +448,8 @@ impl<S, T, E> Drop for TaskGroup<S, T, E> {
 impl<S, T, E> fmt::Debug for TaskGroup<S, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskGroup")
-            .field("all_ended", &(self.tasks.running == 0))
-            .field("has_failed", &self.tasks.owner.failure.is_some())
+            .field("all_ended", &self.tasks.running.is_empty())
+            .field("has_failed", &self.failure.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -1,17 +1,13 @@
 //! [`TaskSet`]: tasks whose results come as they end, each on its own.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::convert::Infallible;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
-use super::block::CHILDREN;
 use super::spawn::Spawn;
-use super::tasks::{Owner, Shield, Slot, Tasks, discard_all};
-use crate::task::either::End;
+use super::tasks::{Shield, Tasks, discard_all};
 use crate::unwind::{Payload, contain};
 
 /// Why a task of a [`TaskSet`] has no output.
@@ -67,24 +63,6 @@ impl fmt::Display for TaskError {
 
 impl core::error::Error for TaskError {}
 
-/// The output of a task, or why there is none.
-type Outcome<T> = Result<T, TaskError>;
-
-/// Results that were not handed out yet, in the order in which the set has found them. Nothing stays in the slots.
-struct Ended<T>(VecDeque<(usize, Outcome<T>)>);
-
-impl<T> Owner<T, Infallible> for Ended<T> {
-    fn ended(&mut self, number: usize, end: End<T>) -> Option<Infallible> {
-        let result = match end {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(payload)) => Err(TaskError::Panicked(payload)),
-            None => Err(TaskError::Cancelled),
-        };
-        self.0.push_back((number, result));
-        None
-    }
-}
-
 /// Tasks in a collection: their results come as they end, and a drop of the set aborts those that have not.
 ///
 /// It is what tokio calls a `JoinSet`. Tasks do not depend on each other: a panic or an abort is the result of that task. For tasks
@@ -96,8 +74,8 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 ///
 /// A task takes a slot, and each 16 of them an allocation once the set waits or looks. Its end takes up to four read-modify-writes more
 /// than that of a task alone. Between two polls of the set, 1,024 tasks (512 on 32-bit targets) wake its task at most once, and so do all
-/// spawns together. A poll looks at one word for each 1,024 numbers in a row of which a task is left, and at the tasks that have ended. The
-/// list keeps the slots of 16 tasks in a row until all of them have ended.
+/// spawns together. A poll looks at one word for each 1,024 slots, and at the tasks that have ended. A new task takes the slot of one
+/// that has ended: so the set has as many slots as tasks ran at once since it was empty. An abort by number looks for it in all slots.
 ///
 /// A poll with another waker than that of the last one gives each task a new one. So a set of thousands is best awaited by one task or by
 /// one `block_on`. A thread that is no worker may also call `block_on` for each result: its waker stays the same.
@@ -125,7 +103,7 @@ impl<T> Owner<T, Infallible> for Ended<T> {
 #[must_use = "a set aborts its tasks when it is dropped"]
 pub struct TaskSet<S, T> {
     spawner: S,
-    tasks: Tasks<T, Infallible, Ended<T>>,
+    tasks: Tasks<T>,
 }
 
 // A panic of a task is its result.
@@ -137,7 +115,7 @@ impl<S, T> TaskSet<S, T> {
     pub const fn new(spawner: S) -> Self {
         Self {
             spawner,
-            tasks: Tasks::new(Ended(VecDeque::new())),
+            tasks: Tasks::new(),
         }
     }
 
@@ -159,10 +137,10 @@ impl<S, T> TaskSet<S, T> {
         F: Future<Output = T>,
         S: Spawn<F>,
     {
-        // The slot comes first: nothing that can fail lies between the spawn and the task's place in the set.
-        self.tasks.make_room();
+        let number = self.tasks.number();
         let task = self.spawner.spawn_task(future);
-        self.tasks.push(task.fallible(), Shield::No)
+        self.tasks.push(number, task.fallible(), Shield::No);
+        number
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once before it returns. See
@@ -184,9 +162,10 @@ impl<S, T> TaskSet<S, T> {
         F: Future<Output = T>,
         S: Spawn<F>,
     {
-        self.tasks.make_room();
+        let number = self.tasks.number();
         let task = self.spawner.spawn_task_eager(future);
-        self.tasks.push(task.fallible(), Shield::No)
+        self.tasks.push(number, task.fallible(), Shield::No);
+        number
     }
 
     /// Waits for the next task that ends: its number, and its output or why there is none. `None` if the set is empty. It may be
@@ -204,11 +183,11 @@ impl<S, T> TaskSet<S, T> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(usize, Result<T, TaskError>)>> {
-        if self.tasks.owner.0.is_empty() {
+        if self.tasks.ended.is_empty() {
             self.tasks.look(context.waker());
         }
-        let next = self.tasks.owner.0.pop_front();
-        self.tasks.waits = next.is_none() && self.tasks.running > 0;
+        let next = self.next_ended();
+        self.tasks.waits = next.is_none() && !self.tasks.running.is_empty();
         if self.tasks.waits {
             return Poll::Pending;
         }
@@ -218,10 +197,21 @@ impl<S, T> TaskSet<S, T> {
     /// The result of a task that has ended, if there is one. Does not wait: the tasks go on to wake the task that waited for the set last,
     /// or none.
     pub fn try_join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
-        if self.tasks.owner.0.is_empty() {
-            self.tasks.look_beside();
+        if self.tasks.ended.is_empty() {
+            self.tasks.look_beside(Waker::noop());
         }
-        self.tasks.owner.0.pop_front()
+        self.next_ended()
+    }
+
+    /// The first result that the set has found.
+    fn next_ended(&mut self) -> Option<(usize, Result<T, TaskError>)> {
+        let (number, end) = self.tasks.ended.pop_front()?;
+        let result = match end {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(payload)) => Err(TaskError::Panicked(payload)),
+            None => Err(TaskError::Cancelled),
+        };
+        Some((number, result))
     }
 
     /// Waits until all tasks have ended, and returns their outputs in the order of their spawns.
@@ -273,22 +263,12 @@ impl<S, T> TaskSet<S, T> {
     /// assert!(end.unwrap().1.unwrap_err().is_cancelled());
     /// ```
     pub fn abort(&mut self, number: usize) -> bool {
-        let Some(slot) = self.tasks.slot(number) else {
-            return false;
-        };
-        let is_running = self.tasks.cancel(slot);
-        if is_running {
-            self.tasks.forget_if_gone(slot / CHILDREN);
-        }
-        is_running
+        self.tasks.cancel(|task| task.number == number)
     }
 
     /// Aborts all tasks. Their results still come.
     pub fn abort_all(&mut self) {
-        for slot in 0..self.tasks.slots.len() {
-            self.tasks.cancel(slot);
-        }
-        self.tasks.forget_gone();
+        self.tasks.cancel(|_| true);
     }
 
     /// Aborts all tasks, waits until all have ended, and drops their results.
@@ -326,19 +306,17 @@ impl<S, T> TaskSet<S, T> {
     /// assert_eq!(executor.run_until_stalled(), 1);
     /// ```
     pub fn detach_all(&mut self) {
-        for slot in &mut self.tasks.slots {
-            if let Slot::Running(task, _) = core::mem::replace(slot, Slot::Gone) {
-                task.detach();
-            }
+        for (_, task) in core::mem::take(&mut self.tasks.running) {
+            task.task.detach();
         }
         self.tasks.wake();
-        self.clear();
+        self.tasks.discard();
     }
 
     /// Tasks that have not ended, and results that were not handed out.
     #[must_use = "the call only reads a count"]
     pub fn len(&self) -> usize {
-        self.tasks.running + self.tasks.owner.0.len()
+        self.tasks.running.len() + self.tasks.ended.len()
     }
 
     /// Whether the set has neither a task nor a result.
@@ -349,29 +327,22 @@ impl<S, T> TaskSet<S, T> {
 
     /// See [`Tasks::lengths`].
     #[cfg(test)]
-    pub(super) fn lengths(&self) -> [usize; 3] {
+    pub(super) fn lengths(&self) -> [usize; 2] {
         self.tasks.lengths()
-    }
-
-    /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
-    fn clear(&mut self) {
-        let next = self.tasks.next;
-        discard_all(self.tasks.clear(next));
-        discard_all(core::mem::take(&mut self.tasks.owner.0));
     }
 }
 
 impl<S, T> Drop for TaskSet<S, T> {
     fn drop(&mut self) {
-        self.clear();
+        self.tasks.discard();
     }
 }
 
 impl<S, T> fmt::Debug for TaskSet<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskSet")
-            .field("running", &self.tasks.running)
-            .field("ended", &self.tasks.owner.0.len())
+            .field("running", &self.tasks.running.len())
+            .field("ended", &self.tasks.ended.len())
             .finish_non_exhaustive()
     }
 }

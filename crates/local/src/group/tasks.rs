@@ -1,25 +1,22 @@
-//! [`Tasks`]: the children of a group, or the tasks of a set, in the order of their spawns.
+//! [`Tasks`]: the children of a group, or the tasks of a set, that have not ended.
 //!
-//! | slot      | the task                                                                      |
-//! |-----------|-------------------------------------------------------------------------------|
-//! | `Running` | has not ended, or the list has not seen it                                    |
-//! | `Done`    | has ended, and the group keeps its value here                                 |
-//! | `Gone`    | has ended, and left nothing here, or its value was handed out                 |
+//! Each has a slot of a slab, and each [`CHILDREN`] slots have a [`Block`], through which their tasks wake the owner of the list. So a slot is
+//! used again where its task has ended, and tasks that go on for long keep no slots of others. A late wake of the task before costs the
+//! next one in its slot a poll.
 //!
-//! Slots come and go in blocks of [`CHILDREN`]. A block whose tasks are all gone is forgotten wherever it lies, so that a task that goes on
-//! for long keeps no slots of others. Where one was forgotten between others, `starts` has the numbers that tasks keep all the same.
-//!
-//! Tasks wake the list's owner through [`Block`]s, and their fronts name those in which one has done so. A poll looks at no others. Where
-//! the list sees the end of a task, it asks the [`Owner`] what stays in the slot.
+//! Blocks are in groups of [`BLOCKS`]: the first one of each is the front of the others. It names those in which a task has woken the
+//! owner, and a look polls no tasks of others.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::task::{Context, Poll, Waker};
 
+use slab::Slab;
 use terrace_sync::Arc;
 
 use super::block::{BLOCKS, Block, CHILDREN};
 use crate::task::FallibleTask;
-use crate::task::either::End;
+use crate::task::fallible::End;
 use crate::unwind::contain;
 
 /// Whether a failure, or a cancellation, of its group cancels a child.
@@ -31,87 +28,48 @@ pub(super) enum Shield {
     Yes,
 }
 
-pub(super) enum Slot<T, D> {
-    Running(FallibleTask<T>, Shield),
-    Done(D),
-    Gone,
-}
-
-/// The owner of a list of tasks with output `T`. Slots keep a `D` of tasks that have ended.
-pub(super) trait Owner<T, D> {
-    /// A task has ended. Returns what its slot keeps.
-    fn ended(&mut self, number: usize, end: End<T>) -> Option<D>;
+/// A task that has not ended, for all that the list knows.
+pub(super) struct Running<T> {
+    pub(super) task: FallibleTask<T>,
+    pub(super) shield: Shield,
+    /// Its number, in the order of the spawns.
+    pub(super) number: usize,
 }
 
 /// See the [module](self).
-pub(super) struct Tasks<T, D, O> {
-    pub(super) owner: O,
-    pub(super) slots: VecDeque<Slot<T, D>>,
-    /// The number of the first slot.
-    first: usize,
-    /// That of the first task since the list was empty: blocks are counted from there.
-    origin: usize,
+pub(super) struct Tasks<T> {
+    pub(super) running: Slab<Running<T>>,
+    /// Slots whose tasks no look has polled so far.
+    new: Vec<usize>,
     /// The number of the next task.
-    pub(super) next: usize,
-    /// The number of the first slot of each block. Empty while the numbers of all slots are in a row.
-    starts: VecDeque<usize>,
-    /// Running slots.
-    pub(super) running: usize,
+    next: usize,
+    /// Ends that the owner has not taken, with the numbers of the tasks, in the order in which the list has found them.
+    pub(super) ended: VecDeque<(usize, End<T>)>,
     /// Whether the owner's task waits: the last poll was pending.
     pub(super) waits: bool,
-    /// Tasks in slots before this one have been polled with the wakers of the blocks.
-    armed: usize,
-    /// One for each `CHILDREN` slots, up to the last task that a poll has found running.
-    blocks: VecDeque<Arc<Block>>,
-    /// The fronts of these blocks, each with its place among all ranges of [`BLOCKS`] blocks since the list was empty.
-    fronts: VecDeque<(usize, Arc<Block>)>,
+    /// One for each `CHILDREN` slots, up to the last task that a look has found running.
+    blocks: Vec<Arc<Block>>,
 }
 
-impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
-    pub(super) const fn new(owner: O) -> Self {
+impl<T> Tasks<T> {
+    pub(super) const fn new() -> Self {
         Self {
-            owner,
-            slots: VecDeque::new(),
-            first: 0,
-            origin: 0,
+            running: Slab::new(),
+            new: Vec::new(),
             next: 0,
-            starts: VecDeque::new(),
-            running: 0,
+            ended: VecDeque::new(),
             waits: false,
-            armed: 0,
-            blocks: VecDeque::new(),
-            fronts: VecDeque::new(),
+            blocks: Vec::new(),
         }
     }
 
-    /// The number of the task in a slot.
+    /// The number of a task that the caller is about to spawn. The owner's task that waits has not polled that one, so it is woken.
     #[inline]
-    fn number(&self, slot: usize) -> usize {
-        match self.starts.get(slot / CHILDREN) {
-            Some(start) => start + slot % CHILDREN,
-            None => self.first + slot,
-        }
-    }
-
-    /// The slot of a task; `None` if the list has forgotten it.
-    pub(super) fn slot(&self, number: usize) -> Option<usize> {
-        if self.starts.is_empty() {
-            return number.checked_sub(self.first);
-        }
-        let behind = self.starts.partition_point(|start| *start <= number);
-        let block = behind.checked_sub(1)?;
-        let child = number - self.starts[block];
-        (child < CHILDREN).then_some(block * CHILDREN + child)
-    }
-
-    /// Makes room for a task that the caller is about to spawn. The owner's task that waits has not polled the new one.
-    #[inline]
-    pub(super) fn make_room(&mut self) {
-        self.slots.reserve(1);
-        if !self.starts.is_empty() {
-            self.starts.reserve(1);
-        }
+    pub(super) fn number(&mut self) -> usize {
         self.wake();
+        let number = self.next;
+        self.next += 1;
+        number
     }
 
     /// Wakes the owner's task if it waits: the list has changed behind its last poll.
@@ -124,223 +82,159 @@ impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
 
     #[cold]
     fn wake_front(&self) {
-        if let Some((_, front)) = self.fronts.front() {
+        if let Some(front) = self.blocks.first() {
             front.waker().wake_by_ref();
         }
     }
 
-    /// Adds a task; its number. The caller has made room for it before it spawned it, so that this cannot fail.
-    pub(super) fn push(&mut self, task: FallibleTask<T>, shield: Shield) -> usize {
-        self.running += 1;
-        self.push_slot(Slot::Running(task, shield))
-    }
-
-    /// Adds a slot; the number of its task. The caller has made room for it.
-    #[inline]
-    pub(super) fn push_slot(&mut self, slot: Slot<T, D>) -> usize {
-        let number = self.next;
-        if !self.starts.is_empty() && self.slots.len() % CHILDREN == 0 {
-            self.starts.push_back(number);
-        }
-        self.slots.push_back(slot);
-        self.next += 1;
-        number
+    /// Adds a task with this number.
+    pub(super) fn push(&mut self, number: usize, task: FallibleTask<T>, shield: Shield) {
+        self.new.push(self.running.insert(Running {
+            task,
+            shield,
+            number,
+        }));
     }
 
     /// Whether a task that has not been polled has not ended.
     pub(super) fn new_one_runs(&self) -> bool {
-        let mut new = self.slots.iter().skip(self.armed);
-        new.any(|slot| matches!(slot, Slot::Running(task, _) if !task.is_finished()))
+        let mut new = self.new.iter().filter_map(|slot| self.running.get(*slot));
+        new.any(|new| !new.task.is_finished())
     }
 
     /// Polls the tasks that have woken the list's owner, and new ones. From now on the tasks wake `waker`.
     pub(super) fn look(&mut self, waker: &Waker) {
         self.waits = false;
-        let is_other = |(_, front): &(_, Arc<Block>)| !front.waker().will_wake(waker);
-        if self.fronts.front().is_some_and(is_other) {
-            self.armed = 0;
+        let front = self.blocks.first();
+        if front.is_some_and(|front| !front.waker().will_wake(waker)) {
             self.blocks.clear();
-            self.fronts.clear();
+            self.new.clear();
+            self.new.extend(self.running.iter().map(|(slot, _)| slot));
         }
-        self.arm(waker);
-        self.poll_woken();
+        self.look_beside(waker);
     }
 
-    /// As [`look`](Self::look), beside the owner's task: the tasks go on to wake that one, if it has ever waited.
-    pub(super) fn look_beside(&mut self) {
-        self.arm(Waker::noop());
-        self.poll_woken();
-    }
-
-    /// Polls each new task with the waker of the blocks, or with this one if there are no blocks so far.
-    fn arm(&mut self, waker: &Waker) {
-        while self.armed < self.slots.len() {
-            let slot = self.armed;
+    /// As [`look`](Self::look), beside the owner's task: the tasks go on to wake that one, or `waker` if none has ever waited.
+    pub(super) fn look_beside(&mut self, waker: &Waker) {
+        for at in 0..self.new.len() {
+            let slot = self.new[at];
             // Leaves no waker but that of the last look.
             self.poll_slot(slot, |task, context| {
                 let end = task.take_finished(context);
                 end.map_or(Poll::Pending, Poll::Ready)
             });
             // What has ended needs no block.
-            if matches!(self.slots[slot], Slot::Running(..)) {
+            if self.running.contains(slot) {
                 while self.blocks.len() <= slot / CHILDREN {
                     self.push_block(waker);
                 }
                 self.poll_slot(slot, FallibleTask::poll_end);
             }
-            self.armed += 1;
-            if self.armed % CHILDREN == 0 {
-                self.forget_if_gone(slot / CHILDREN);
-            }
         }
+        self.new.clear();
+        self.poll_woken();
     }
 
     /// Adds a block, whose waker is that of the other blocks, or this one.
     fn push_block(&mut self, waker: &Waker) {
-        let number = (self.number(self.blocks.len() * CHILDREN) - self.origin) / CHILDREN;
-        let (range, number) = (number / BLOCKS, number % BLOCKS);
-        let block = match self.fronts.back() {
-            Some((last, front)) if *last == range => Block::behind(front, number),
-            last => {
-                let waker = last.map_or(waker, |(_, front)| front.waker());
-                let front = Block::front(number, waker.clone());
-                self.fronts.push_back((range, Arc::clone(&front)));
-                front
-            }
+        let number = self.blocks.len() % BLOCKS;
+        let block = if number == 0 {
+            let waker = self.blocks.first().map_or(waker, |front| front.waker());
+            Block::front(waker.clone())
+        } else {
+            Block::behind(&self.blocks[self.blocks.len() - number], number)
         };
-        self.blocks.push_back(block);
+        self.blocks.push(block);
     }
 
     /// Polls the tasks that have woken the list's owner.
     fn poll_woken(&mut self) {
-        let mut at = 0;
-        while let Some((range, front)) = self.fronts.get(at) {
-            let first = range * BLOCKS;
-            let mut woken = front.take_blocks();
-            while woken != 0 {
-                let block = first + woken.trailing_zeros() as usize;
-                woken &= woken - 1;
-                self.poll_woken_in(block);
-            }
-            if Arc::strong_count(&self.fronts[at].1) == 1 {
-                // None of its blocks is left.
-                self.fronts.remove(at);
-            } else {
-                at += 1;
+        for front in (0..self.blocks.len()).step_by(BLOCKS) {
+            let blocks = self
+                .blocks
+                .get(front)
+                .map_or(0, |front| front.take_blocks());
+            for block in bits(blocks).map(|number| front + number) {
+                let children = self.blocks.get(block).map_or(0, |block| block.take());
+                for child in bits(children) {
+                    self.poll_slot(block * CHILDREN + child, FallibleTask::poll_end);
+                }
             }
         }
-    }
-
-    /// Polls the tasks of the block with this number that have woken the list's owner.
-    fn poll_woken_in(&mut self, block: usize) {
-        let Some(slot) = self.slot(self.origin + block * CHILDREN) else {
-            return;
-        };
-        let block = slot / CHILDREN;
-        let mut woken = self.blocks.get(block).map_or(0, |block| block.take());
-        while woken != 0 {
-            let child = woken.trailing_zeros() as usize;
-            woken &= woken - 1;
-            self.poll_slot(slot + child, FallibleTask::poll_end);
-        }
-        self.forget_if_gone(block);
     }
 
     /// Polls a running task by `poll`, with the waker of its block if it has one: a poll replaces the waker that the last one left.
-    /// False if no task runs in the slot.
     fn poll_slot(
         &mut self,
         slot: usize,
         poll: impl FnOnce(&mut FallibleTask<T>, &mut Context<'_>) -> Poll<End<T>>,
-    ) -> bool {
-        let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
-            return false;
+    ) {
+        let Some(Running { task, number, .. }) = self.running.get_mut(slot) else {
+            return;
         };
         let block = self.blocks.get(slot / CHILDREN);
         let lent = block.map(|block| Block::lend(block, slot % CHILDREN));
         let waker = lent.as_deref().unwrap_or(Waker::noop());
         if let Poll::Ready(end) = poll(task, &mut Context::from_waker(waker)) {
-            self.settle(slot, end);
-        }
-        true
-    }
-
-    /// A running task has ended. Where the list sees that beside a poll, it has taken the wake of the owner's task that waits.
-    pub(super) fn settle(&mut self, slot: usize, end: End<T>) {
-        self.wake();
-        self.running -= 1;
-        let kept = self.owner.ended(self.number(slot), end);
-        self.slots[slot] = kept.map_or(Slot::Gone, Slot::Done);
-    }
-
-    /// Cancels a running task. False if there is none in the slot.
-    pub(super) fn cancel(&mut self, slot: usize) -> bool {
-        self.poll_slot(slot, FallibleTask::begin_cancel)
-    }
-
-    /// Forgets a whole block if all its tasks are gone. So a list to which its owner adds tasks without end stays small, whatever
-    /// other tasks go on. The blocks behind it move up by one.
-    pub(super) fn forget_if_gone(&mut self, block: usize) {
-        let (begin, end) = (block * CHILDREN, (block + 1) * CHILDREN);
-        if self.slots.len() < end || !self.slots.range(begin..end).all(Slot::is_gone) {
-            return;
-        }
-        if block > 0 && self.starts.is_empty() {
-            self.starts
-                .extend((self.first..self.next).step_by(CHILDREN));
-        }
-        if self.starts.remove(block).is_some() {
-            self.first = self.starts.front().copied().unwrap_or(self.next);
-        } else {
-            self.first += CHILDREN;
-        }
-        self.slots.drain(begin..end);
-        self.blocks.remove(block);
-        if self.armed > begin {
-            self.armed = begin.max(self.armed.saturating_sub(CHILDREN));
-        }
-    }
-
-    /// Forgets all blocks whose tasks are gone: some have ended beside a poll.
-    pub(super) fn forget_gone(&mut self) {
-        for block in (0..self.slots.len() / CHILDREN).rev() {
-            self.forget_if_gone(block);
-        }
-    }
-
-    /// How many slots, blocks and fronts there are.
-    #[cfg(test)]
-    pub(super) fn lengths(&self) -> [usize; 3] {
-        [self.slots.len(), self.blocks.len(), self.fronts.len()]
-    }
-
-    /// Takes all slots out. Numbers go on with `first`.
-    pub(super) fn clear(&mut self, first: usize) -> VecDeque<Slot<T, D>> {
-        (self.first, self.origin, self.next) = (first, first, first);
-        self.starts.clear();
-        self.armed = 0;
-        self.running = 0;
-        self.blocks.clear();
-        self.fronts.clear();
-        core::mem::take(&mut self.slots)
-    }
-}
-
-impl<T, D> Slot<T, D> {
-    pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Self::Gone)
-    }
-
-    /// The value of a task that has ended, if it is here.
-    pub(super) fn take_value(&mut self) -> Option<D> {
-        match core::mem::replace(self, Self::Gone) {
-            Self::Done(value) => Some(value),
-            other => {
-                *self = other;
-                None
+            self.ended.push_back((*number, end));
+            self.running.remove(slot);
+            // Where the list sees the end beside a poll, it has taken the wake of the owner's task that waits.
+            self.wake();
+            if self.running.is_empty() {
+                // The next tasks begin with the first slot.
+                self.running.clear();
+                self.blocks.truncate(1);
             }
         }
     }
+
+    /// Cancels the tasks of which `which` is true. False if there are none.
+    pub(super) fn cancel(&mut self, which: impl Fn(&Running<T>) -> bool) -> bool {
+        let mut any = false;
+        for slot in 0..self.slots() {
+            if self.running.get(slot).is_some_and(&which) {
+                self.poll_slot(slot, FallibleTask::begin_cancel);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// How many slots there are, up to the last one with a task.
+    fn slots(&self) -> usize {
+        let last = self.running.iter().next_back();
+        last.map_or(0, |(slot, _)| slot + 1)
+    }
+
+    /// How many slots and blocks there are.
+    #[cfg(test)]
+    pub(super) fn lengths(&self) -> [usize; 2] {
+        [self.slots(), self.blocks.len()]
+    }
+
+    /// Drops tasks and ends. A panic of one's destructor stops here: the others are dropped, too.
+    pub(super) fn discard(&mut self) {
+        discard_all(core::mem::take(&mut self.running));
+        discard_all(core::mem::take(&mut self.ended));
+        self.new.clear();
+        self.blocks.clear();
+    }
+
+    /// Begins anew, with number 0. All tasks have ended.
+    pub(super) fn restart(&mut self) {
+        debug_assert!(self.running.is_empty());
+        self.next = 0;
+        self.blocks.clear();
+    }
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut word: usize) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (word != 0).then_some(word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
 }
 
 /// Drops what no caller gets. The panic of a destructor, which is users' code, stops here and meets no other one.

@@ -17,7 +17,7 @@
 #[cfg(feature = "std")]
 pub mod awaited;
 pub(crate) mod core;
-pub(crate) mod either;
+pub(crate) mod fallible;
 pub(crate) mod guarded;
 mod handle;
 mod id;
@@ -26,8 +26,9 @@ mod runnable;
 mod shared;
 
 pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
+pub use self::fallible::FallibleTask;
 pub use self::guarded::{LARGE, Outcome, boxed, is_large};
-pub use self::handle::{FallibleTask, Task};
+pub use self::handle::Task;
 pub use self::id::TaskId;
 pub use self::runnable::{Meta, RawHeader, Runnable};
 pub use self::shared::{First, build, has_room, poll_at_spawn, spawn_many};

@@ -22,7 +22,7 @@ use terrace_queue::Link;
 use terrace_trace::{Caller, Mark};
 
 use super::core::{Core, CoreRef, PanicHandler, Schedule};
-use super::either::Either;
+use super::fallible::FallibleTask;
 use super::guarded::{Guarded, Outcome, boxing_large};
 use super::handle::Task;
 use super::local::Whole;
@@ -70,7 +70,7 @@ pub(super) unsafe fn build_marked<C: Schedule, F: Future>(
     // go, and that what they borrow lives.
     let (runnable, task) =
         unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
-    let (runnable, task) = Either::shared(task.fallible(), runnable);
+    let (runnable, task) = FallibleTask::shared(task.fallible(), runnable);
     (Runnable::own(runnable), Task::new(task))
 }
 
@@ -216,9 +216,9 @@ pub unsafe fn poll_at_spawn<P: Core, C: Schedule, F: Future>(
 unsafe fn finish<C: Core, F: Future>(
     room: NonNull<Header>,
     outcome: Outcome<F::Output>,
-) -> Either<F::Output> {
+) -> FallibleTask<F::Output> {
     // SAFETY: the next line forgets the outcome.
-    if let Some(ready) = unsafe { Either::ready(&outcome) } {
+    if let Some(ready) = unsafe { FallibleTask::ready(&outcome) } {
         core::mem::forget(outcome);
         // SAFETY: the room is memory of this class. `Guarded` has dropped the future, and the rest of it needs no drop.
         unsafe { const { Room::<C, F>::OF_CLASS }.keep(room.cast()) };
@@ -251,7 +251,7 @@ unsafe fn finish<C: Core, F: Future>(
     // SAFETY: the room begins with a header, and is this function's.
     unsafe { room.write(header) };
     // SAFETY: the state counts one reference, for the handle. The outcome is of this type, and lies where the vtable says.
-    unsafe { Either::local(Cell(room)) }
+    unsafe { FallibleTask::local(Cell(room)) }
 }
 
 /// The task of a future that is pending after its first poll.

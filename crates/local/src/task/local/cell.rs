@@ -81,10 +81,10 @@ impl Cell {
     /// The owner's side of the state.
     ///
     /// # Safety
-    /// The current thread is the owner.
+    /// The current thread is the owner, or no other thread knows of the task.
     #[inline]
     pub(crate) unsafe fn owned(&self) -> OnOwner<'_, State> {
-        // SAFETY: the caller says so, and a task has the owner of its core for its whole life.
+        // SAFETY: the caller says so, and a task that other threads know of has the owner of its core for its whole life.
         unsafe { OnOwner::assume(self.state()) }
     }
 
@@ -207,11 +207,11 @@ impl Cell {
     /// Drops the future, and ends the task.
     ///
     /// # Safety
-    /// This is the owner's thread, and the core is in place. A turn of the task has started and hands over its reference. The
-    /// future has not been dropped.
+    /// This is the owner's thread, or no other thread knows of the task and its future may be dropped here. The core is in place. A turn
+    /// of the task has started and hands over its reference. The future has not been dropped.
     #[cold]
     unsafe fn abandon(self) {
-        // SAFETY: the vtable is this cell's. The caller says that this is the owner's thread and the future is there.
+        // SAFETY: the vtable is this cell's. The caller says that the future is there, and may be dropped here.
         unsafe { (self.header().vtable.abandon)(self.0) };
         // SAFETY: the caller's promises hold, and the line above dropped the future.
         unsafe { self.finish(Left::Nothing) };
@@ -220,17 +220,19 @@ impl Cell {
     /// The future is gone: tells the handle.
     ///
     /// # Safety
-    /// This is the owner's thread, and the core is in place. A turn of the task has started and hands over its reference. The
-    /// future has been dropped, and `left` says whether its outcome is there.
+    /// This is the owner's thread, or no other thread knows of the task. The core is in place. A turn of the task has started and hands
+    /// over its reference. The future has been dropped, and `left` says whether its outcome is there.
     #[inline(always)]
     unsafe fn finish(self, left: Left) {
         // With its reference the cell may go.
-        // SAFETY: the caller says that this is the owner's thread, and that the core is in place.
-        let core = unsafe { self.core() };
-        // SAFETY: the caller says that this is the owner's thread.
+        let core = self.header().core;
+        // SAFETY: the caller says that this is the owner's thread, or one that has the task for itself.
         let finished = unsafe { self.owned() }.finish(left);
         if finished.pushing {
-            core.mailbox().await_item();
+            // SAFETY: the caller says that the core is in place.
+            let core = unsafe { core.as_ref() };
+            // SAFETY: another thread knows of the task, so this is the owner's thread.
+            unsafe { OnOwner::assume(core) }.mailbox().await_item();
         }
         if !(finished.alone || finished.held) {
             return;
@@ -290,19 +292,6 @@ impl Item {
         drop(polling);
         // SAFETY: `core` proves the thread, and is in place. This turn polled the future, and `ended` says what that has left.
         unsafe { cell.after_poll(ended) };
-    }
-
-    /// Drops a task that no queue took.
-    ///
-    /// # Safety
-    /// The caller has just made the task and has its handle, and no other thread knows of it. Its future may be dropped here.
-    #[cold]
-    pub(crate) unsafe fn reject(self) {
-        let cell = self.into_cell();
-        // SAFETY: the vtable is this cell's. The future is there, and may be dropped here.
-        unsafe { (cell.header().vtable.abandon)(cell.0) };
-        // SAFETY: the item and the handle are the only references, and both are on this thread.
-        unsafe { cell.state().reject() };
     }
 }
 
@@ -399,9 +388,10 @@ impl Drop for Item {
     fn drop(&mut self) {
         let cell = self.0;
         // The future is dropped whether the task was cancelled before or not.
-        // SAFETY: the close of the core drops items, and nothing else does. It is called on the owner's thread.
+        // SAFETY: the close of the core drops items, on the owner's thread. So does a spawn behind the close, of a task that no other thread
+        // knows of; where that is not the owner's thread, `arrive` was told the same.
         let _cancelled = unsafe { cell.owned() }.start();
-        // SAFETY: the core is in place until its close returns. This turn has just started, with the item's reference, and a
+        // SAFETY: the core is in place until its close, or the spawn, returns. This turn has just started, with the item's reference, and a
         // queued task has its future.
         unsafe { cell.abandon() };
     }
@@ -413,7 +403,7 @@ impl Queueable for Item {
     #[inline]
     unsafe fn arrive(self) -> Arrived<Self> {
         let cell = self.into_cell();
-        // SAFETY: the caller says that this is the owner's thread.
+        // SAFETY: the caller says that this is the owner's thread, or has the task for itself.
         match unsafe { cell.owned() }.arrive() {
             Arrival::Queue => Arrived::Queue(Self(cell)),
             Arrival::Nothing => Arrived::UsedUp,

@@ -23,7 +23,7 @@ use crate::biased::{Side, State};
 use crate::cells::Class;
 use crate::on_owner::OnOwner;
 use crate::task::core::{Core, CoreRef};
-use crate::task::either::Either;
+use crate::task::fallible::FallibleTask;
 use crate::task::guarded::{Guarded, Outcome};
 
 /// A cell. One allocation, of its header, and the larger of the guarded future and the outcome.
@@ -189,7 +189,7 @@ impl<F: Future> Whole<LocalCore, F> {
 pub(crate) unsafe fn poll_at_spawn<F: Future>(
     core: OnOwner<'_, LocalCore>,
     future: F,
-) -> Either<F::Output> {
+) -> FallibleTask<F::Output> {
     let this = NonNull::from(core.get());
     let mark = Mark::spawned::<F>();
     // Each field is written once, where it stays: so this comes behind the allocation.
@@ -211,7 +211,7 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
     };
     let cell = Cell(header);
     // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
-    let handle = unsafe { Either::local(cell) };
+    let handle = unsafe { FallibleTask::local(cell) };
     let waker = lent_waker(cell);
     let polling = mark.polls();
     // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
@@ -244,12 +244,12 @@ pub(crate) unsafe fn build<F: Future>(
     core: NonNull<LocalCore>,
     future: F,
     side: Side,
-) -> (Item, Either<F::Output>) {
+) -> (Item, FallibleTask<F::Output>) {
     let vtable = const { &Whole::<LocalCore, F>::VTABLE };
     let mark = Mark::spawned::<F>();
     // SAFETY: the caller promises the same.
     let whole = unsafe { Whole::new(core, State::spawned(side), vtable, mark, future) };
     let cell = Cell(NonNull::from(Box::leak(Box::new(whole))).cast());
     // SAFETY: a new task has two references, one for the item and one for the handle, and its outcome is of this type.
-    (Item(cell), unsafe { Either::local(cell) })
+    (Item(cell), unsafe { FallibleTask::local(cell) })
 }

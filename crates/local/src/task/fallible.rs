@@ -1,4 +1,4 @@
-//! [`Either`]: the handle of a task, on whichever of the two cells, in one word.
+//! [`FallibleTask`]: the handle of a task, on whichever of the two cells, in one word.
 //!
 //! | its word                 | the task                                                                         |
 //! |--------------------------|----------------------------------------------------------------------------------|
@@ -11,13 +11,15 @@
 //! A program may hold many handles, and mostly holds them in a `Vec`. A second word for each, to say what the first one is, cost
 //! executors of many threads up to a tenth of a batch.
 
-use core::future::Future;
+use core::fmt;
+use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::num::NonZeroUsize;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::ptr::{NonNull, without_provenance_mut};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 #[cfg(feature = "std")]
 use super::awaited;
@@ -27,7 +29,7 @@ use super::local::cell::{Cell, FRESH_OUTCOME, Header};
 use super::runnable::{Meta, Own};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
-use crate::unwind::{Contained, Payload};
+use crate::unwind::{Contained, Payload, resume_unwind};
 
 /// The end of a task: its output or its panic, or `None` if its future was dropped before it was done, or the handle has taken it.
 pub(crate) type End<T> = Option<Result<T, Payload>>;
@@ -45,19 +47,36 @@ const READY: usize = TAG | 4;
 const TAGS: usize = TAG | CANCELLED | READY;
 const _: () = assert!(align_of::<Header>() > TAGS);
 
-/// The handle of a task with output `T`. Dropping it cancels the task.
-#[repr(transparent)]
-pub(crate) struct Either<T> {
-    /// See the [module](self). With a cell it has a counted reference.
+/// A spawned task whose output is `None` if it was cancelled, or taken before; else as [`Task`].
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_local::LocalExecutor::new();
+/// let (runs, lost) = (executor.spawn(async { 1 }).fallible(), executor.spawn(async { 2 }).fallible());
+/// assert!(executor.try_tick());
+/// // Its drop cancels the tasks that have not run.
+/// drop(executor);
+/// assert_eq!(futures_lite::future::block_on(async { (runs.await, lost.await) }), (Some(1), None));
+/// ```
+#[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
+pub struct FallibleTask<T, M = ()> {
+    /// See the module. With a cell it has a counted reference.
     word: NonNull<()>,
+    pub(super) metadata: M,
     _handle: PhantomData<(Shared<T>, Outcome<T>)>,
 }
 
 // SAFETY: it is async-task's handle, or one on a cell of one thread. The future and the core of the latter stay on the owner's thread, or
-// are gone since before the handle was made. What the handle takes to another thread is the outcome.
-unsafe impl<T> Send for Either<T> where (Shared<T>, Outcome<T>): Send {}
-// SAFETY: it is async-task's handle. A shared one of another cell only says whether the task has ended, out of an atomic.
-unsafe impl<T> Sync for Either<T> where Shared<T>: Sync {}
+// are gone since before the handle was made. What the handle takes to another thread is the outcome, and the metadata.
+unsafe impl<T, M> Send for FallibleTask<T, M> where (Shared<T>, Outcome<T>, M): Send {}
+// SAFETY: it is async-task's handle. A shared one of another cell only says whether the task has ended, out of an atomic, and lends the
+// metadata.
+unsafe impl<T, M> Sync for FallibleTask<T, M> where (Shared<T>, M): Sync {}
+
+impl<T, M> Unpin for FallibleTask<T, M> {}
+impl<T, M> UnwindSafe for FallibleTask<T, M> {}
+impl<T, M> RefUnwindSafe for FallibleTask<T, M> {}
 
 /// What a handle is of.
 enum Kind {
@@ -72,14 +91,14 @@ const fn needs_no_place<T>() -> bool {
     size_of::<T>() == 0 && !core::mem::needs_drop::<T>()
 }
 
-impl<T> Either<T> {
+impl<T> FallibleTask<T> {
     /// The handle of the task that `runnable` is of.
     ///
     /// # Panics
     /// If async-task's handle is not the address of its cell. It is in all of version 4.
     #[inline]
     pub(super) fn shared(task: Shared<T>, runnable: Own) -> (Own, Self) {
-        const { assert!(size_of::<Shared<T>>() == size_of::<Self>()) };
+        const { assert!(size_of::<Shared<T>>() == size_of::<NonNull<()>>()) };
         let cell = runnable.into_raw();
         // SAFETY: the word came out of a runnable in the line above, and is given back once.
         let runnable = unsafe { Own::from_raw(cell) };
@@ -142,10 +161,13 @@ impl<T> Either<T> {
     fn of(word: NonNull<()>) -> Self {
         Self {
             word,
+            metadata: (),
             _handle: PhantomData,
         }
     }
+}
 
+impl<T, M> FallibleTask<T, M> {
     #[inline]
     fn kind(&self) -> Kind {
         if self.word.addr().get() & TAG == 0 {
@@ -165,19 +187,23 @@ impl<T> Either<T> {
     #[inline]
     unsafe fn as_shared(&self) -> ManuallyDrop<Shared<T>> {
         // SAFETY: the word is that of a handle of this type, as the caller says, which is a pointer and nothing else.
-        unsafe { NonNull::from(self).cast().read() }
+        unsafe { NonNull::from(&self.word).cast().read() }
     }
 
-    /// Which task it is; `None` if there is no cell.
-    pub(super) fn id(&self) -> Option<TaskId> {
+    /// Which task this is, for logs and maps: the same as [`TaskId::current`] inside of it. No two tasks have the same id at a time;
+    /// a later task may get the id of one that has ended. It may be `None` where the task ended in the call that
+    /// spawned it, and once this handle has returned the task's end.
+    #[must_use = "the call only reads a value"]
+    pub fn id(&self) -> Option<TaskId> {
         let word = self.word.addr().get();
         let cell = NonZeroUsize::new(word & !TAG).filter(|_| word > TAGS);
         cell.map(TaskId::of_cell)
     }
 
-    /// Whether the task is done, cancelled or has panicked. One load.
+    /// Whether the task is done, cancelled or has panicked.
     #[inline]
-    pub(super) fn is_finished(&self) -> bool {
+    #[must_use = "the call only answers a question"]
+    pub fn is_finished(&self) -> bool {
         match self.kind() {
             // SAFETY: the kind says so.
             Kind::Shared => unsafe { self.as_shared() }.is_finished(),
@@ -188,7 +214,7 @@ impl<T> Either<T> {
 
     /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
     #[inline]
-    pub(super) fn take_fresh(&mut self) -> Option<Result<T, Payload>> {
+    fn take_fresh(&mut self) -> Option<Result<T, Payload>> {
         // First what takes one comparison, and none where outputs need a place.
         if let Some(ready) = self.take_ready() {
             return Some(ready);
@@ -220,8 +246,8 @@ impl<T> Either<T> {
         Some(Ok(unsafe { NonNull::dangling().read() }))
     }
 
-    /// Cancels the task, and polls for the end. The handle stays.
-    pub(super) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
+    /// Cancels the task, and polls for the end. [`poll_end`](Self::poll_end) says when its future has been dropped.
+    pub(crate) fn begin_cancel(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         match self.kind() {
             // SAFETY: both steps keep the handle's reference.
             Kind::Local(cell) => unsafe {
@@ -246,9 +272,10 @@ impl<T> Either<T> {
         self.poll_end(context)
     }
 
-    /// Polls for the end. If there is no outcome, [`gone`](Self::gone) says what happened.
-    #[inline]
-    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
+    /// Polls for the end: the result, or the panic as a value. If there is none, [`gone`](Self::gone) says what happened. Out of line, to
+    /// keep polls of tasks that ended in the call that spawned them short.
+    #[inline(never)]
+    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End<T>> {
         let cell = match self.kind() {
             Kind::Local(cell) => cell,
             Kind::Empty => return Poll::Ready(self.take_ready()),
@@ -283,7 +310,8 @@ impl<T> Either<T> {
     /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
     #[inline(never)]
     fn remember(&mut self, why: usize) {
-        *self = Self::of(tags(why));
+        self.let_go();
+        self.word = tags(why);
     }
 
     /// Panics in the place of the output that a poll has not found. The message begins with the words of `async-task`, which tests of
@@ -306,19 +334,76 @@ impl<T> Either<T> {
         );
     }
 
-    /// Lets the task run on.
+    /// Lets the task run in the background.
     #[inline]
-    pub(super) fn detach(mut self) {
+    pub fn detach(mut self) {
         match self.kind() {
             Kind::Shared => {
                 // SAFETY: the kind says so.
                 let task = unsafe { self.as_shared() };
-                core::mem::forget(self);
+                self.word = tags(TAG);
                 ManuallyDrop::into_inner(task).detach();
             }
             Kind::Local(cell) => self.end(cell, HandleEnd::Detach),
             Kind::Empty => {}
         }
+    }
+
+    /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
+    ///
+    /// # Panics
+    /// With the task's panic, if that came before.
+    pub async fn cancel(mut self) -> Option<T> {
+        let mut begins = true;
+        let end = poll_fn(|context| {
+            if core::mem::take(&mut begins) {
+                self.begin_cancel(context)
+            } else {
+                self.poll_end(context)
+            }
+        });
+        end.await.map(deliver)
+    }
+
+    /// The result or the panic of a task that has ended; within it `None` if the task was cancelled. Leaves the waker of `context` with
+    /// a task whose future is still to be dropped, and with no other.
+    #[inline]
+    pub(crate) fn take_finished(&mut self, context: &mut Context<'_>) -> Option<End<T>> {
+        if let Some(result) = self.take_fresh() {
+            return Some(Some(result));
+        }
+        if !self.is_finished() {
+            return None;
+        }
+        match self.poll_end(context) {
+            Poll::Ready(end) => Some(end),
+            // The task is cancelled, and its executor has not dropped the future yet.
+            Poll::Pending => None,
+        }
+    }
+
+    /// Takes the output if the task is done. `None` if it is not, was cancelled, or the output was taken before. For a frame
+    /// loop that polls: it does not wait, allocate, or make a waker.
+    ///
+    /// Once the task is done or cancelled this counts as a poll: the task need not wake a waker that an earlier one left.
+    ///
+    /// # Panics
+    /// With the task's panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let mut task = executor.spawn(async { "done" });
+    /// assert_eq!(task.try_take(), None);
+    /// executor.try_tick();
+    /// assert_eq!(task.try_take(), Some("done"));
+    /// assert_eq!(task.try_take(), None);
+    /// ```
+    #[inline]
+    pub fn try_take(&mut self) -> Option<T> {
+        let end = self.take_finished(&mut Context::from_waker(Waker::noop()));
+        end.flatten().map(deliver)
     }
 
     /// Gives up the cell of one thread.
@@ -354,24 +439,54 @@ impl<T> Either<T> {
     }
 
     /// Drops a handle that has a cell.
-    fn cancel(&mut self) {
+    fn let_go(&mut self) {
         #[cfg(feature = "std")]
         awaited::forget(self.id());
         match self.kind() {
-            // The caller is the destructor: nothing uses the original any more.
-            // SAFETY: the kind says so.
-            Kind::Shared => drop(ManuallyDrop::into_inner(unsafe { self.as_shared() })),
+            Kind::Shared => {
+                // SAFETY: the kind says so.
+                let task = unsafe { self.as_shared() };
+                self.word = tags(TAG);
+                drop(ManuallyDrop::into_inner(task));
+            }
             Kind::Local(cell) => self.end(cell, HandleEnd::Cancel),
             Kind::Empty => {}
         }
     }
 }
 
-impl<T> Drop for Either<T> {
+impl<T, M> Future for FallibleTask<T, M> {
+    type Output = Option<T>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let end = match self.take_fresh() {
+            Some(result) => Poll::Ready(Some(result)),
+            None => self.poll_end(context),
+        };
+        end.map(|end| end.map(deliver))
+    }
+}
+
+impl<T, M: fmt::Debug> fmt::Debug for FallibleTask<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FallibleTask")
+            .field("finished", &self.is_finished())
+            .finish()
+    }
+}
+
+/// The output, or the task's panic.
+#[inline]
+fn deliver<T>(result: Result<T, Payload>) -> T {
+    result.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+impl<T, M> Drop for FallibleTask<T, M> {
     #[inline]
     fn drop(&mut self) {
         if self.word.addr().get() > TAGS {
-            self.cancel();
+            self.let_go();
         }
     }
 }
