@@ -77,7 +77,7 @@ pub(crate) fn broadcast<T: Send>(
     broadcast_to(&workers, pool, parts, |worker, part| {
         // SAFETY: the part is `Send`: it has references to `Sync` values. This frame does not go before the part is gone: it awaits each
         // handle, and a handle is done when its task's future has been dropped, run or not. A panic in between ends the process.
-        sent.push(unsafe { worker.queue_borrowing(part) }.fallible());
+        sent.push(unsafe { worker.queue_call(part) }.fallible());
     });
     drop(spawns);
     let ended = block_on(async {
@@ -121,7 +121,8 @@ impl Spawner {
         };
         let parts = parts.map(part).collect();
         broadcast_to(&workers, &self.pool, parts, |worker, part| {
-            worker.queue_call(part).detach();
+            // SAFETY: the part is `Send`, and borrows nothing.
+            unsafe { worker.queue_call(part) }.detach();
         });
     }
 }
@@ -277,7 +278,7 @@ pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
 
 /// Calls `queue`, which queues a part of a broadcast, with each of the workers and its one of the `parts`. All workers get any two
 /// broadcasts in the same order. What is not queued is dropped after the lock: it is code of the program.
-pub(crate) fn broadcast_to<P>(
+pub(crate) fn broadcast_to<P: Send>(
     workers: &[ThreadSpawner],
     pool: &Shared,
     parts: Vec<P>,

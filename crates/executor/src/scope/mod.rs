@@ -3,7 +3,7 @@
 //!
 //! # Children that one thread runs
 //!
-//! They are calls of that thread (`ThreadSpawner::call_borrowing`): it runs them between its tasks, and also where it waits. The thread may end first.
+//! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
 //! Then it drops them, which counts them out of their scope.
 
 mod child;
@@ -415,7 +415,8 @@ impl<'a> ScopeHandle<'a> {
         };
         // SAFETY: a child is its future, and a reference to its slot, which is `Sync`. The scope waits until it is counted out, which drops its
         // future before. What that borrows lives until then (the caller's promise).
-        unsafe { thread.call_borrowing(child(slot, future)) }.detach();
+        unsafe { thread.queue_call(child(slot, future)) }.detach();
+        thread.tell_of_calls();
         terrace_trace::spawn();
     }
 
@@ -457,7 +458,7 @@ impl<'a> ScopeHandle<'a> {
         let parts = parts.map(part).collect();
         broadcast_to(&workers, pool, parts, |thread, part| {
             // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out.
-            unsafe { thread.queue_borrowing(part) }.detach();
+            unsafe { thread.queue_call(part) }.detach();
             terrace_trace::spawn();
         });
     }
