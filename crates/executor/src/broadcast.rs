@@ -138,7 +138,7 @@ impl Worker {
     /// part when that task waits or ends. So any number of workers may broadcast at once. A broadcast under a lock that a worker wants
     /// waits without end.
     ///
-    /// Cost: two allocations a worker, and a few and a lock a call.
+    /// Cost: one allocation a worker, and a few and a lock a call.
     ///
     /// # Panics
     /// If a call panics, when all have ended: with the payload of the first worker.

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
@@ -85,8 +86,8 @@ use crate::spawner::Spawner;
 pub struct RawJob {
     /// At the begin: the word in a queue is its address.
     header: RawHeader,
-    /// While the job is queued.
-    pool: Cell<Option<Arc<Shared>>>,
+    /// While the job is queued. It has no destructor, so neither has the program's type around it.
+    pool: Cell<Option<ManuallyDrop<Arc<Shared>>>>,
     /// What the timeline and a record say of it, from `queue` on.
     mark: Cell<Mark>,
     spawned: Cell<Caller>,
@@ -164,7 +165,7 @@ impl fmt::Debug for RawJob {
 unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     // SAFETY: the job is in place, and no other code uses it (the caller's promise).
     let queued = unsafe { job.as_ref() };
-    queued.pool.set(Some(reference));
+    queued.pool.set(Some(ManuallyDrop::new(reference)));
     queued.mark.set(Mark::spawned::<RawJob>());
     queued.spawned.set(Caller::here());
     count_spawn(pool);
@@ -183,15 +184,20 @@ fn end(pool: Arc<Shared>) {
     keep_reference(pool);
 }
 
-/// Why a job out of a queue has a pool.
-const QUEUED: &str = "a queued job has its pool";
+impl RawJob {
+    /// The pool of a job that was queued, and has been taken out.
+    fn take_pool(&self) -> Arc<Shared> {
+        let pool = self.pool.take();
+        ManuallyDrop::into_inner(pool.expect("a queued job has its pool"))
+    }
+}
 
 /// `RawHeader::run` of a [`RawJob`].
 unsafe fn run_queued(header: NonNull<RawHeader>) {
     let job = header.cast::<RawJob>();
     // SAFETY: the runnable that calls this was made by `queue`. The job stays in place until a function of it is called.
     let queued = unsafe { job.as_ref() };
-    let pool = queued.pool.take().expect(QUEUED);
+    let pool = queued.take_pool();
     let (run, polling) = (queued.run, queued.mark.get().polls());
     let spawns = queued.spawned.get().spawns();
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
@@ -208,7 +214,7 @@ unsafe fn drop_queued(header: NonNull<RawHeader>) {
     let job = header.cast::<RawJob>();
     // SAFETY: the runnable that calls this was made by `queue`. The job stays in place until a function of it is called.
     let queued = unsafe { job.as_ref() };
-    let (pool, drop) = (queued.pool.take().expect(QUEUED), queued.drop);
+    let (pool, drop) = (queued.take_pool(), queued.drop);
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(job) }));
     if let Err(payload) = dropped {

@@ -436,7 +436,7 @@ impl<'a> ScopeHandle<'a> {
     }
 
     /// Spawns a child on each worker of the pool that calls `f`. A worker that ends first leaves its call out. While there are no workers,
-    /// one child makes one call. Cost: three allocations, and one for each worker.
+    /// one child makes one call. Cost: four allocations, and one for each worker.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
