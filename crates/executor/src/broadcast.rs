@@ -17,9 +17,8 @@ use std::iter::repeat_n;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, contain, drop_payload};
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 use terrace_trace::{Caller, inspect};
 
@@ -53,9 +52,6 @@ pub struct Broadcast<'w> {
     pub participants: usize,
 }
 
-/// A part, as its worker runs it.
-type Part<'f> = Box<dyn FnOnce() + Send + 'f>;
-
 /// [`Worker::broadcast`] on `pool`.
 #[cfg_attr(feature = "timeline", track_caller)]
 pub(crate) fn broadcast<T: Send>(
@@ -68,32 +64,32 @@ pub(crate) fn broadcast<T: Send>(
     if participants == 0 {
         return vec![fork::with_worker(pool, |worker| part_of(f, worker, 0, 1))];
     }
-    let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
-    let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
-    let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
     let spawns = Caller::here().spawns();
-    broadcast_to(&workers, pool, &results, |index, worker, result| {
-        let part: Part<'_> = Box::new(move || {
-            let part = || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
-            let ended = catch_unwind(AssertUnwindSafe(part));
-            *result.lock() = Some(ended);
-        });
-        // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
-        // is done when its task's future has been dropped, run or not. A panic in between ends the process.
-        let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        let (name, part) = (type_name_of_val(f), async move { part() });
-        let part = inspect::child(|| &pool.records, name, ptr::null(), part);
-        sent.push(worker.queue_call(part).fallible());
+    let part = |index| {
+        let part =
+            move || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
+        let part = async move { catch_unwind(AssertUnwindSafe(part)) };
+        inspect::child(|| &pool.records, type_name_of_val(f), ptr::null(), part)
+    };
+    let parts = (0..participants).map(part).collect();
+    let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
+    let mut sent = Vec::with_capacity(participants);
+    broadcast_to(&workers, pool, parts, |worker, part| {
+        // SAFETY: the part is `Send`: it has references to `Sync` values. This frame does not go before the part is gone: it awaits each
+        // handle, and a handle is done when its task's future has been dropped, run or not. A panic in between ends the process.
+        sent.push(unsafe { worker.queue_call(part) }.fallible());
     });
     drop(spawns);
-    block_on(async {
+    let ended = block_on(async {
+        let mut ended = Vec::with_capacity(participants);
         for part in sent {
             // None if the worker has ended.
-            let _ran = part.await;
+            ended.extend(part.await);
         }
+        ended
     });
     std::mem::forget(bomb);
-    collect(results)
+    collect(ended)
 }
 
 impl Spawner {
@@ -113,19 +109,20 @@ impl Spawner {
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
         let _spawns = Caller::here().spawns();
         let workers = worker_spawners(&self.pool);
-        let participants = workers.len();
-        if participants == 0 {
-            return self.spawn_work(move |worker: &Worker| part_of(&f, worker, 0, 1));
-        }
         let (name, records) = (type_name_of_val(&f), || &self.pool.records);
-        // The last part gets the original. So a part is what drops the closure, never this call: a panic of its destructor is the part's.
-        let owned = repeat_n(Arc::new(f), participants);
-        broadcast_to(&workers, &self.pool, owned, |index, worker, f| {
+        let parts = parts_of(f, workers.len());
+        if workers.is_empty() {
+            return parts.for_each(|part| self.spawn_work(part));
+        }
+        let part = |part| {
             let pool = Arc::clone(&self.pool);
-            let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             let part = async move { fork::with_worker_contained(&pool, part) };
-            let part = inspect::child(records, name, ptr::null(), part);
-            worker.queue_call(part).detach();
+            inspect::child(records, name, ptr::null(), part)
+        };
+        let parts = parts.map(part).collect();
+        broadcast_to(&workers, &self.pool, parts, |worker, part| {
+            // SAFETY: the part is `Send`, and borrows nothing.
+            unsafe { worker.queue_call(part) }.detach();
         });
     }
 }
@@ -141,7 +138,7 @@ impl Worker {
     /// part when that task waits or ends. So any number of workers may broadcast at once. A broadcast under a lock that a worker wants
     /// waits without end.
     ///
-    /// Cost: two allocations a worker, and a few and a lock a call.
+    /// Cost: one allocation a worker, and a few and a lock a call.
     ///
     /// # Panics
     /// If a call panics, when all have ended: with the payload of the first worker.
@@ -192,7 +189,7 @@ impl Worker {
 }
 
 /// Calls `f` as a part of a broadcast.
-pub(crate) fn part_of<T>(
+fn part_of<T>(
     f: &impl Fn(Broadcast<'_>) -> T,
     worker: &Worker,
     index: usize,
@@ -205,11 +202,22 @@ pub(crate) fn part_of<T>(
     })
 }
 
+/// The parts of a broadcast to so many workers; one if there are none. The last part gets the original of the closure. So a part is what
+/// drops it, never the broadcaster: a panic of its destructor is the part's.
+pub(crate) fn parts_of<F: Fn(Broadcast<'_>)>(
+    f: F,
+    workers: usize,
+) -> impl Iterator<Item = impl FnOnce(&Worker) + use<F>> + use<F> {
+    let participants = workers.max(1);
+    let owned = repeat_n(Arc::new(f), participants).enumerate();
+    owned.map(move |(index, f)| move |worker: &Worker| part_of(&*f, worker, index, participants))
+}
+
 /// The results of the parts that ran.
-fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
+fn collect<T>(results: Vec<Result<T, Payload>>) -> Vec<T> {
     let mut values = Vec::with_capacity(results.len());
     let mut first = None;
-    for ended in results.into_iter().filter_map(Mutex::into_inner) {
+    for ended in results {
         match ended {
             Ok(value) => values.push(value),
             Err(payload) if first.is_none() => first = Some(payload),
@@ -268,17 +276,18 @@ pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
     workers.swap_remove(worker)
 }
 
-/// Calls `queue`, which queues a part of a broadcast, with each of the workers, its number and its one of the `parts`. All workers get any two
-/// broadcasts in the same order.
-pub(crate) fn broadcast_to<P>(
+/// Calls `queue`, which queues a part of a broadcast, with each of the workers and its one of the `parts`. All workers get any two
+/// broadcasts in the same order. What is not queued is dropped after the lock: it is code of the program.
+pub(crate) fn broadcast_to<P: Send>(
     workers: &[ThreadSpawner],
     pool: &Shared,
-    parts: impl IntoIterator<Item = P>,
-    mut queue: impl FnMut(usize, &ThreadSpawner, P),
+    parts: Vec<P>,
+    mut queue: impl FnMut(&ThreadSpawner, P),
 ) {
+    let mut parts = parts.into_iter();
     let turn = pool.threads.broadcasts.lock();
-    for ((index, worker), part) in workers.iter().enumerate().zip(parts) {
-        queue(index, worker, part);
+    for (worker, part) in workers.iter().zip(&mut parts) {
+        queue(worker, part);
     }
     drop(turn);
     workers.iter().for_each(ThreadSpawner::tell_of_calls);

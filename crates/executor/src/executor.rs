@@ -96,12 +96,6 @@ impl Drop for Futures<'_> {
     fn drop(&mut self) {}
 }
 
-// SAFETY: the futures that the marker stands for are Send, as `spawn` requires.
-unsafe impl Send for Executor<'_> {}
-// SAFETY: `spawn` requires `Send` futures, and no method gives a reference to one. The pool itself
-// is `Sync`.
-unsafe impl Sync for Executor<'_> {}
-
 impl UnwindSafe for Executor<'_> {}
 impl RefUnwindSafe for Executor<'_> {}
 

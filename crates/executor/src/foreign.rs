@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use async_task::ScheduleInfo;
@@ -164,8 +164,7 @@ impl Scheduler {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn track<F>(&self, future: F) -> Tracked<F> {
-        let pool = Arc::into_raw(Arc::clone(&self.pool));
-        Tracked::new(pool, Counted::Yes, future)
+        Tracked::new(Arc::clone(&self.pool), true, future)
     }
 
     /// As [`track`](Self::track), without a reference to the executor of its own.
@@ -195,7 +194,9 @@ impl Scheduler {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
-        Tracked::new(Arc::as_ptr(&self.pool), Counted::No, future)
+        // SAFETY: the pointer is that of an `Arc`. This one is not dropped, and the caller promises that another one exists as long.
+        let pool = unsafe { Arc::from_raw(Arc::as_ptr(&self.pool)) };
+        Tracked::new(pool, false, future)
     }
 }
 
@@ -374,49 +375,27 @@ pub struct Tracked<F> {
 struct Entry {
     /// `NEW` before the first `Pending`.
     key: u32,
-    counted: Counted,
-    /// In place until this is dropped.
-    pool: NonNull<Shared>,
-}
-
-/// Whether an [`Entry`] has a reference to its pool, out of `Arc::into_raw`.
-#[derive(PartialEq, Eq)]
-enum Counted {
-    Yes,
-    No,
+    /// Whether `pool` is counted, and so is dropped with this.
+    is_counted: bool,
+    pool: ManuallyDrop<Arc<Shared>>,
 }
 
 /// Not in the registry.
 const NEW: u32 = u32::MAX;
 
-// SAFETY: an entry stands for a reference to a pool, which is Send and Sync.
-unsafe impl Send for Entry {}
-// SAFETY: shared, it gives out nothing.
-unsafe impl Sync for Entry {}
-
 impl<F> Tracked<F> {
-    /// `pool` stays in place until the future is dropped.
+    /// The reference counts if `is_counted`; else the pool stays in place until the future is dropped.
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
-    fn new(pool: *const Shared, counted: Counted, future: F) -> Self {
-        // SAFETY: the address of a pool is not null.
-        let pool = unsafe { NonNull::new_unchecked(pool.cast_mut()) };
+    fn new(pool: Arc<Shared>, is_counted: bool, future: F) -> Self {
+        count_spawn(&pool);
         let entry = Entry {
             key: NEW,
-            counted,
-            pool,
+            is_counted,
+            pool: ManuallyDrop::new(pool),
         };
-        count_spawn(entry.pool());
-        let future = inspect::task(&entry.pool().records, future);
+        let future = inspect::task(&entry.pool.records, future);
         Self { future, entry }
-    }
-}
-
-impl Entry {
-    #[inline]
-    fn pool(&self) -> &Shared {
-        // SAFETY: the entry has a reference to the pool, or the caller of `track_beside` has promised that another one exists.
-        unsafe { self.pool.as_ref() }
     }
 }
 
@@ -431,7 +410,7 @@ impl<F: Future> Future for Tracked<F> {
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         let polled = future.poll(context);
         if polled.is_pending() && this.entry.key == NEW {
-            this.entry.key = this.entry.pool().registry.add(context.waker());
+            this.entry.key = this.entry.pool.registry.add(context.waker());
         }
         polled
     }
@@ -440,15 +419,14 @@ impl<F: Future> Future for Tracked<F> {
 impl Drop for Entry {
     #[inline]
     fn drop(&mut self) {
-        let pool = self.pool();
-        count_end(pool);
+        count_end(&self.pool);
         if self.key != NEW {
             // A waker of a cell that is not gone: its drop frees nothing.
-            drop(pool.registry.take(self.key));
+            drop(self.pool.registry.take(self.key));
         }
-        if self.counted == Counted::Yes {
-            // SAFETY: it came out of `Arc::into_raw`, is given back once, and is not used again.
-            drop(unsafe { Arc::from_raw(self.pool.as_ptr()) });
+        if self.is_counted {
+            // SAFETY: it is counted, and not used again.
+            unsafe { ManuallyDrop::drop(&mut self.pool) };
         }
     }
 }

@@ -101,6 +101,7 @@ impl Place<'_> {
 
 mod sealed {
     use std::future::Future;
+    use std::marker::PhantomData;
 
     use crate::pool::fork::Worker;
 
@@ -108,6 +109,8 @@ mod sealed {
     pub struct OfClosure;
     /// Tells closures without an argument from the others.
     pub struct OfCall;
+    /// Tells work that is a closure, of either kind.
+    pub struct OfHalf<M>(PhantomData<M>);
     /// Tells futures from closures.
     pub struct OfFuture;
 
@@ -115,14 +118,13 @@ mod sealed {
 
     pub trait SealedHalf<M, T> {}
 
-    impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
-    impl<F: FnOnce()> Sealed<OfCall> for F {}
     impl<T, F: FnOnce(&Worker) -> T> SealedHalf<OfClosure, T> for F {}
     impl<T, F: FnOnce() -> T> SealedHalf<OfCall, T> for F {}
+    impl<M, F: SealedHalf<M, ()>> Sealed<OfHalf<M>> for F {}
     impl<F: Future> Sealed<OfFuture> for F {}
 }
 
-impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
+impl<M, F: Half<M, ()> + Send + 'static> Spawnable<sealed::OfHalf<M>> for F {
     type Output = ();
 
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -130,17 +132,8 @@ impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
         let pool = Arc::clone(&place.spawner.pool);
         // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
         place
-            .spawn(async move { with_worker_contained(&pool, self) })
+            .spawn(async move { with_worker_contained(&pool, |worker| self.call(worker)) })
             .detach();
-    }
-}
-
-impl<F: FnOnce() + Send + 'static> Spawnable<sealed::OfCall> for F {
-    type Output = ();
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn(self, place: Place<'_>) {
-        Spawnable::spawn(move |_: &Worker| self(), place);
     }
 }
 
@@ -157,27 +150,19 @@ where
     }
 }
 
-impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
+impl<M, F: Half<M, ()> + 'static> SpawnableLocal<sealed::OfHalf<M>> for F {
     type Output = ();
 
     #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_local(self, pool: Option<Spawner>) {
         let work = async move {
+            let call = |worker: &Worker| self.call(worker);
             match pool {
-                Some(Spawner { pool }) => with_worker_contained(&pool, self),
-                None => Worker::with_current(self),
+                Some(Spawner { pool }) => with_worker_contained(&pool, call),
+                None => Worker::with_current(call),
             }
         };
         terrace_thread::spawn_local(work).detach();
-    }
-}
-
-impl<F: FnOnce() + 'static> SpawnableLocal<sealed::OfCall> for F {
-    type Output = ();
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_local(self, pool: Option<Spawner>) {
-        SpawnableLocal::spawn_local(move |_: &Worker| self(), pool);
     }
 }
 

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
@@ -85,8 +86,8 @@ use crate::spawner::Spawner;
 pub struct RawJob {
     /// At the begin: the word in a queue is its address.
     header: RawHeader,
-    /// While the job is queued, a counted reference, out of `Arc::into_raw`.
-    pool: Cell<*const Shared>,
+    /// While the job is queued. It has no destructor, so neither has the program's type around it.
+    pool: Cell<Option<ManuallyDrop<Arc<Shared>>>>,
     /// What the timeline and a record say of it, from `queue` on.
     mark: Cell<Mark>,
     spawned: Cell<Caller>,
@@ -94,8 +95,6 @@ pub struct RawJob {
     drop: unsafe fn(NonNull<RawJob>),
 }
 
-// SAFETY: of its fields `pool` alone is not Send. It stands for a reference to a pool, which is.
-unsafe impl Send for RawJob {}
 // SAFETY: a shared one gives out nothing. Its cells are changed by the thread that queues it, and by the one that calls a function of it.
 // The first has the caller's promise that no other thread uses the job, and the queue orders the second after the first.
 unsafe impl Sync for RawJob {}
@@ -143,7 +142,7 @@ impl RawJob {
                 run: run_queued,
                 drop: drop_queued,
             },
-            pool: Cell::new(ptr::null()),
+            pool: Cell::new(None),
             mark: Cell::new(Mark::UNKNOWN),
             spawned: Cell::new(Caller::UNKNOWN),
             run,
@@ -166,7 +165,7 @@ impl fmt::Debug for RawJob {
 unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     // SAFETY: the job is in place, and no other code uses it (the caller's promise).
     let queued = unsafe { job.as_ref() };
-    queued.pool.set(Arc::into_raw(reference));
+    queued.pool.set(Some(ManuallyDrop::new(reference)));
     queued.mark.set(Mark::spawned::<RawJob>());
     queued.spawned.set(Caller::here());
     count_spawn(pool);
@@ -179,30 +178,26 @@ unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     });
 }
 
-/// The reference that a queued job has to its pool.
-///
-/// # Safety
-/// The job was queued by [`queue`], and the caller has just taken it out of its runnable.
-unsafe fn take_pool(job: NonNull<RawJob>) -> Arc<Shared> {
-    // SAFETY: the job stays in place until a function of it is called, and the caller has not called one yet.
-    let pool = unsafe { job.as_ref() }.pool.replace(ptr::null());
-    // SAFETY: `queue` put it there out of `Arc::into_raw`. This is the one call for that, as a job is taken out once.
-    unsafe { Arc::from_raw(pool) }
-}
-
 /// The job has ended: it is counted out.
 fn end(pool: Arc<Shared>) {
     count_end(&pool);
     keep_reference(pool);
 }
 
+impl RawJob {
+    /// The pool of a job that was queued, and has been taken out.
+    fn take_pool(&self) -> Arc<Shared> {
+        let pool = self.pool.take();
+        ManuallyDrop::into_inner(pool.expect("a queued job has its pool"))
+    }
+}
+
 /// `RawHeader::run` of a [`RawJob`].
 unsafe fn run_queued(header: NonNull<RawHeader>) {
     let job = header.cast::<RawJob>();
-    // SAFETY: the runnable that calls this was made by `queue`, and is taken apart.
-    let pool = unsafe { take_pool(job) };
-    // SAFETY: the job is in place, as above.
+    // SAFETY: the runnable that calls this was made by `queue`. The job stays in place until a function of it is called.
     let queued = unsafe { job.as_ref() };
+    let pool = queued.take_pool();
     let (run, polling) = (queued.run, queued.mark.get().polls());
     let spawns = queued.spawned.get().spawns();
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
@@ -217,10 +212,9 @@ unsafe fn run_queued(header: NonNull<RawHeader>) {
 /// `RawHeader::drop` of a [`RawJob`].
 unsafe fn drop_queued(header: NonNull<RawHeader>) {
     let job = header.cast::<RawJob>();
-    // SAFETY: the runnable that calls this was made by `queue`, and is taken apart.
-    let pool = unsafe { take_pool(job) };
-    // SAFETY: the job is in place, as above.
-    let drop = unsafe { job.as_ref() }.drop;
+    // SAFETY: the runnable that calls this was made by `queue`. The job stays in place until a function of it is called.
+    let queued = unsafe { job.as_ref() };
+    let (pool, drop) = (queued.take_pool(), queued.drop);
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(job) }));
     if let Err(payload) = dropped {

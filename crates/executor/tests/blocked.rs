@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, Executor, Lane, Shutdown, Task, block_on};
 use terrace_testing::{Yields, least, on_own_thread, signal};
 
@@ -225,7 +225,7 @@ fn a_drain_in_a_child_ends() {
             // SAFETY: the scope is waited for below, before the executor ends.
             unsafe {
                 let inner = &inner;
-                scope.handle().spawn_pinned(async move {
+                scope.handle().send(To::Owner, async move {
                     inner.shutdown(Shutdown::RunQueued, None).expect("no limit");
                 });
             }

@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, ThreadExecutor, block_on};
 use terrace_testing::{completed_elsewhere, on_own_thread};
 use terrace_thread::{Notify, ThreadSpawner};
@@ -20,7 +20,7 @@ fn scope_completed_remotely(queues: &[&terrace_executor::ThreadQueue]) {
     let executor = Builder::new().workers(1).build();
     let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
-    unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
+    unsafe { scope.handle().send(To::Owner, completed_elsewhere()) };
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn(completed_elsewhere()) };
     for queue in queues {
@@ -80,7 +80,7 @@ fn a_close_inside_a_scope_without_children() {
             thread::scope(|threads| {
                 threads.spawn(|| {
                     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
-                    unsafe { handle.spawn_pinned(completed_elsewhere()) };
+                    unsafe { handle.send(To::Owner, completed_elsewhere()) };
                 });
             });
             terrace_thread::close();
@@ -98,7 +98,7 @@ fn a_close_inside_a_scope() {
         let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         terrace_thread::close();
         // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
-        unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
+        unsafe { scope.handle().send(To::Owner, completed_elsewhere()) };
         terrace_thread::close();
         assert!(scope.wait(&[]).is_none());
         // Closed now: the thread's tasks go.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, Executor, StaticExecutor, ThreadExecutor, block_on};
 use terrace_testing::{Yields, completed_elsewhere, on_own_thread, signal, this_program, watchdog};
 
@@ -275,7 +275,7 @@ const EXITS: [(&str, fn()); 8] = [
                     std::hint::spin_loop();
                 }
                 // SAFETY: the child borrows nothing, and the process ends in the scope's body.
-                unsafe { handle.spawn_pinned(completed_elsewhere()) };
+                unsafe { handle.send(To::Owner, completed_elsewhere()) };
             });
             exits.store(true, Ordering::Relaxed);
             std::process::exit(42);

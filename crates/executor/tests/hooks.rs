@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
 use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread, show_static};
 
@@ -48,7 +48,7 @@ fn wait_in_every_way(own: &'static Executor<'static>) {
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn(completed_elsewhere()) };
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
-    unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
+    unsafe { scope.handle().send(To::Owner, completed_elsewhere()) };
     assert!(scope.wait(&[]).is_none());
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
 use terrace_testing::{Yields, on_own_thread};
 use terrace_thread::spawn_local;
@@ -149,10 +149,10 @@ fn pinned_children_run_in_waits_inside_of_tasks() {
             };
             let outer = OpenScope::open(&inner, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the children borrow nothing.
-            unsafe { outer.handle().spawn_pinned(on_thread()) };
+            unsafe { outer.handle().send(To::Owner, on_thread()) };
             let nested = OpenScope::open(&inner, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the child borrows nothing.
-            unsafe { nested.handle().spawn_pinned(on_thread()) };
+            unsafe { nested.handle().send(To::Owner, on_thread()) };
             // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe { nested.handle().spawn_on(ticked.queue(), on_thread()) };
             assert!(nested.wait(&[ticked.queue()]).is_none());
@@ -182,7 +182,7 @@ fn tasks_run_in_waits_outside_of_tasks() {
         let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         // SAFETY: the scope is waited for below; the child borrows nothing.
         unsafe {
-            scope.handle().spawn_pinned(async move {
+            scope.handle().send(To::Owner, async move {
                 let task = spawn_local(async { 1 });
                 sender.send(block_on(task)).unwrap();
             });
@@ -204,7 +204,7 @@ fn a_pinned_child_awaits_a_task_of_its_thread() {
             let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe {
-                scope.handle().spawn_pinned(async move {
+                scope.handle().send(To::Owner, async move {
                     let inner = spawn_local(async {
                         Yields(2).await;
                         1

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
-use terrace_executor::{Builder, Executor, block_on, named};
+use terrace_executor::{Builder, Executor, Spawner, block_on, named};
 use terrace_testing::{Yields, watchdog};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::NoSubscriber;
 use tracing::{Event, Metadata, Subscriber};
 
 /// What was told of one span.
@@ -340,7 +341,7 @@ fn children_and_closures_are_spans_on_every_thread() {
             // SAFETY: the scope is open, and is waited for below; the child owns what it uses.
             unsafe { open.handle().spawn(Yields(1)) };
             // SAFETY: the same.
-            unsafe { open.handle().spawn_call(|_| {}) };
+            unsafe { open.handle().spawn_call(|| {}) };
             own.spawn(Yields(1)).detach();
         }
         assert!(open.wait(&[]).is_none());
@@ -360,4 +361,33 @@ fn children_and_closures_are_spans_on_every_thread() {
             .all(|told| told.entered == told.exited && told.handles == 0)
     );
     assert!(of("closure").all(|told| told.entered == 1 && told.wakers.is_empty()));
+}
+
+/// Broadcasts when it is dropped.
+struct Broadcasts(Spawner);
+
+impl Drop for Broadcasts {
+    fn drop(&mut self) {
+        tracing::subscriber::with_default(NoSubscriber::default(), || {
+            self.0.spawn_broadcast(|_| ());
+        });
+    }
+}
+
+#[test]
+fn a_broadcast_that_ends_early_drops_its_closure_under_no_lock() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(2).build();
+    let (spawner, again) = (executor.spawner(), Broadcasts(executor.spawner()));
+    let parts = tracing::subscriber::with_default(Panics, || {
+        catch_unwind(AssertUnwindSafe(|| {
+            spawner.spawn_broadcast(move |_| {
+                let _again = &again;
+            });
+        }))
+    });
+    assert!(parts.is_err(), "the subscriber panics");
+    tracing::subscriber::with_default(NoSubscriber::default(), || {
+        assert_eq!(executor.broadcast(|part| part.index), [0, 1]);
+    });
 }

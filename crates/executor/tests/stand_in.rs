@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::scope::{OpenScope, ScopeKind, To};
 use terrace_executor::{Builder, Executor, Shutdown, Worker, block_on};
 use terrace_testing::{signal, watchdog};
 
@@ -320,7 +320,7 @@ fn a_stand_in_spawns_children_for_each_worker() {
                     if !broadcasts {
                         let call = |_: &Worker| _ = calls.fetch_add(1, Ordering::Relaxed);
                         // SAFETY: as above.
-                        unsafe { handle.spawn_call_on_worker(worker, call) };
+                        unsafe { handle.send_call(To::Worker(worker), call) };
                     }
                 }
                 assert!(scope.wait(&[]).is_none());

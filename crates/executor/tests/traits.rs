@@ -4,8 +4,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use terrace_executor::{
-    Builder, Current, Executor, FallibleTask, Shutdown, StaticExecutor, Task, ThreadExecutor,
-    Ticker,
+    Builder, Current, Executor, FallibleTask, RawJob, Shutdown, StaticExecutor, Task,
+    ThreadExecutor, Ticker,
 };
 
 assert_impl_all!(Executor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
@@ -16,7 +16,11 @@ assert_impl_all!(Builder: Send, Unpin);
 assert_impl_all!(Current: Send, Sync, Copy);
 assert_impl_all!(Task<u8>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(FallibleTask<u8>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_impl_all!(RawJob: Send, Sync);
 assert_not_impl_any!(Task<std::rc::Rc<u8>>: Send);
+
+/// A type of the program with a job in it needs no destructor for it, so a scope may keep one.
+const _: () = assert!(!std::mem::needs_drop::<RawJob>());
 
 #[test]
 fn the_assertions_above_were_compiled() {

@@ -1,43 +1,27 @@
 //! Values that stay in place until the last child of a scope has ended.
 
-use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::mem::{MaybeUninit, needs_drop};
 use std::ptr::NonNull;
 
 use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::cell::UnsafeCell;
 
-/// One kept value: where it is and how its memory is freed.
-struct Kept {
-    value: NonNull<()>,
-    free: unsafe fn(NonNull<()>),
-}
-
 /// The room for the first value: enough for a facade's own scope type.
 type Room = MaybeUninit<[usize; 8]>;
 
-/// A scope's kept values: memory that is freed after the scope, without running any code of theirs. The first value lies in
+/// A scope's kept values: memory that is freed after the scope, which runs no code of theirs. The first value lies in
 /// the `Keep` itself if there is room for it.
 pub(crate) struct Keep {
     room: UnsafeCell<Room>,
     /// Whether the room is taken.
     full: AtomicBool,
-    /// Plain data under the lock: values are boxed before and freed outside.
-    values: Mutex<Vec<Kept>>,
+    /// The memory of the others, a value in each.
+    values: Mutex<Vec<Vec<MaybeUninit<u8>>>>,
 }
 
-// SAFETY: the drop of a `Keep` frees memory and runs no code of the values; any thread may do that.
-unsafe impl Send for Keep {}
 // SAFETY: shared access only adds values, and only the thread that sets `full` writes the room.
 unsafe impl Sync for Keep {}
-
-/// # Safety
-/// `value` came from `Box::<ManuallyDrop<T>>::into_raw` and is not used any more.
-unsafe fn free_box<T>(value: NonNull<()>) {
-    let value = value.cast::<ManuallyDrop<T>>().as_ptr();
-    // SAFETY: the caller's promise. `ManuallyDrop` has no drop glue: only memory is freed.
-    drop(unsafe { Box::from_raw(value) });
-}
 
 impl Keep {
     /// No values.
@@ -72,20 +56,13 @@ impl Keep {
                 unsafe { NonNull::new_unchecked(room) }
             });
         }
-        let value = NonNull::from(Box::leak(Box::new(ManuallyDrop::new(value))));
-        self.values.lock().push(Kept {
-            value: value.cast(),
-            free: free_box::<T>,
-        });
-        value.cast()
-    }
-}
-
-impl Drop for Keep {
-    fn drop(&mut self) {
-        for kept in self.values.lock().drain(..) {
-            // SAFETY: `keep` boxed the value as the type that `free` was made for, and the borrows of it have ended with the scope.
-            unsafe { (kept.free)(kept.value) };
-        }
+        let mut memory = vec![MaybeUninit::uninit(); size_of::<T>() + align_of::<T>() - 1];
+        let padding = memory.as_ptr().align_offset(align_of::<T>());
+        let place = memory[padding..].as_mut_ptr().cast::<T>();
+        // SAFETY: it is aligned, and as many bytes as the value has lie behind the padding, which is shorter than the alignment.
+        unsafe { place.write(value) };
+        self.values.lock().push(memory);
+        // SAFETY: it points into the memory, which stays in place where its `Vec` moves.
+        unsafe { NonNull::new_unchecked(place) }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_executor::scope::ScopeHandle;
+use terrace_executor::scope::{ScopeHandle, To};
 use terrace_executor::{Broadcast, ThreadQueue};
 
 use crate::work::SpawnScoped;
@@ -102,7 +102,7 @@ impl<'scope> Spawner<'scope> {
     pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child is gone; see
         // `spawn`.
-        unsafe { work.spawn_on(self.handle, worker) };
+        unsafe { work.send(self.handle, To::Worker(worker)) };
     }
 
     /// As [`Scope::spawn_local`](crate::Scope::spawn_local).
@@ -125,7 +125,7 @@ impl<'scope> Spawner<'scope> {
     #[track_caller]
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         // SAFETY: as in `spawn_on`.
-        unsafe { work.spawn_local(self.handle) };
+        unsafe { work.send(self.handle, To::Here) };
     }
 
     /// As [`Scope::spawn_broadcast`](crate::Scope::spawn_broadcast).
@@ -165,7 +165,7 @@ impl<'scope> Spawner<'scope> {
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
         // is gone; see `spawn`.
-        unsafe { self.handle.spawn_pinned(future) };
+        unsafe { self.handle.send(To::Owner, future) };
     }
 
     /// As [`Scope::spawn_on_external`](crate::Scope::spawn_on_external).

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use terrace_executor::Worker;
-use terrace_executor::scope::ScopeHandle;
+use terrace_executor::Half;
+use terrace_executor::scope::{ScopeHandle, To};
 
 /// Work for [`Scope::spawn`](crate::Scope::spawn), whose output is `()`: a closure without an argument, one that takes `&Worker`, or a
 /// future. Sealed.
@@ -26,45 +26,32 @@ pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     where
         Self: Send;
 
-    /// Spawns the work for the worker with this number.
+    /// Spawns the work for one thread.
     ///
     /// # Safety
-    /// As [`ScopeHandle::spawn`].
+    /// As [`ScopeHandle::send`].
     #[doc(hidden)]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
-    where
-        Self: Send;
-
-    /// Spawns the work for the scope's thread, which calls this.
-    ///
-    /// # Safety
-    /// As [`ScopeHandle::spawn`].
-    #[doc(hidden)]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_local(self, scope: ScopeHandle<'_>);
+    #[track_caller]
+    unsafe fn send(self, scope: ScopeHandle<'_>, to: To);
 }
 
 mod sealed {
     use std::future::Future;
+    use std::marker::PhantomData;
 
-    use terrace_executor::Worker;
+    use terrace_executor::Half;
 
-    /// Tells closures that take a worker from the others.
-    pub struct OfClosure;
-    /// Tells closures without an argument from the others.
-    pub struct OfCall;
+    /// Tells closures from futures, and those that take a worker from the others.
+    pub struct OfCall<M>(PhantomData<M>);
     /// Tells futures from closures.
     pub struct OfFuture;
 
     pub trait Sealed<M> {}
-
-    impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
-    impl<F: FnOnce()> Sealed<OfCall> for F {}
+    impl<M, F: Half<M, ()>> Sealed<OfCall<M>> for F {}
     impl<F: Future<Output = ()>> Sealed<OfFuture> for F {}
 }
 
-impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure> for F {
+impl<'scope, M, F: Half<M, ()> + 'scope> SpawnScoped<'scope, sealed::OfCall<M>> for F {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn(self, scope: ScopeHandle<'_>)
@@ -76,45 +63,9 @@ impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure>
     }
 
     #[track_caller]
-    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
-    where
-        Self: Send,
-    {
+    unsafe fn send(self, scope: ScopeHandle<'_>, to: To) {
         // SAFETY: the caller's promise.
-        unsafe { scope.spawn_call_on_worker(worker, self) };
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { scope.spawn_call_local(self) };
-    }
-}
-
-impl<'scope, F: FnOnce() + 'scope> SpawnScoped<'scope, sealed::OfCall> for F {
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn(self, scope: ScopeHandle<'_>)
-    where
-        Self: Send,
-    {
-        // SAFETY: the caller's promise.
-        unsafe { scope.spawn_call(move |_: &Worker| self()) };
-    }
-
-    #[track_caller]
-    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
-    where
-        Self: Send,
-    {
-        // SAFETY: the caller's promise.
-        unsafe { scope.spawn_call_on_worker(worker, move |_: &Worker| self()) };
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { scope.spawn_call_local(move |_: &Worker| self()) };
+        unsafe { scope.send_call(to, self) };
     }
 }
 
@@ -130,17 +81,8 @@ impl<'scope, F: Future<Output = ()> + 'scope> SpawnScoped<'scope, sealed::OfFutu
     }
 
     #[track_caller]
-    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
-    where
-        Self: Send,
-    {
+    unsafe fn send(self, scope: ScopeHandle<'_>, to: To) {
         // SAFETY: the caller's promise.
-        unsafe { scope.spawn_on_worker(worker, self) };
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { scope.spawn_local(self) };
+        unsafe { scope.send(to, self) };
     }
 }

@@ -165,41 +165,19 @@ impl ThreadSpawner {
         T: Send + 'static,
     {
         // SAFETY: the future is `Send`, and nothing is borrowed.
-        unsafe { self.call_borrowing(future) }
-    }
-
-    /// As [`call`](Self::call), for the child of a scope that only this thread may run.
-    ///
-    /// # Safety
-    /// The future is `Send`, or this thread is the calling one. What it borrows lives until it has been dropped, and its output, too.
-    #[doc(hidden)]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn call_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
-        // SAFETY: the caller's promise.
-        let task = unsafe { self.queue_borrowing(future) };
+        let task = unsafe { self.queue_call(future) };
         self.tell_of_calls();
         task
     }
 
     /// As [`call`](Self::call), in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
     /// the program, so the caller may hold a lock.
-    #[doc(hidden)]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub fn queue_call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
-    where
-        T: Send + 'static,
-    {
-        // SAFETY: the future is `Send`, and nothing is borrowed.
-        unsafe { self.queue_borrowing(future) }
-    }
-
-    /// As [`queue_call`](Self::queue_call), for the child of a scope.
     ///
     /// # Safety
-    /// As [`call_borrowing`](Self::call_borrowing).
+    /// The future is `Send`, or this thread is the calling one. What it borrows lives until it has been dropped, and its output, too.
     #[doc(hidden)]
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn queue_borrowing<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
+    pub unsafe fn queue_call<T: Send>(&self, future: impl Future<Output = T>) -> Task<T> {
         let core = CoreRef::Shared(Arc::clone(&self.pinned));
         // SAFETY: future and output are `Send`, so the task may run and be dropped anywhere; or this thread made the future, and runs
         // and drops it. What they borrow lives for as long (the caller's promise).

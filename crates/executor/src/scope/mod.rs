@@ -3,7 +3,7 @@
 //!
 //! # Children that one thread runs
 //!
-//! They are calls of that thread (`ThreadSpawner::call_borrowing`): it runs them between its tasks, and also where it waits. The thread may end first.
+//! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
 //! Then it drops them, which counts them out of their scope.
 
 mod child;
@@ -17,15 +17,14 @@ use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
-use std::iter::repeat_n;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_local::{Payload, boxing_large, thread_id};
+use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
-use terrace_sync::{Arc, OnceLock};
 use terrace_thread::internal::{Lent, lend, replace_scope};
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::{self, Began, Recorded};
@@ -33,9 +32,10 @@ use terrace_trace::{Span, inside};
 
 use self::child::{Child, queued_call};
 use self::waiting::{ScopeWait, push_spawned};
-use crate::broadcast::{Broadcast, broadcast_to, part_of, worker_spawner, worker_spawners};
+use crate::broadcast::{Broadcast, broadcast_to, parts_of, worker_spawner, worker_spawners};
 use crate::executor::Executor;
 use crate::guard::Bomb;
+use crate::member::Half;
 use crate::parts::current::current;
 use crate::parts::scopes::Slot;
 use crate::pool::Shared;
@@ -98,6 +98,18 @@ unsafe impl Sync for Taken {}
 #[derive(Clone, Copy)]
 pub struct ScopeHandle<'a> {
     scope: &'a ScopeShared<'a>,
+}
+
+/// The one thread that a child runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// The worker with this number, counted from 0. If it ends first, the child is dropped. Cost: a lock and two allocations for the list of
+    /// workers.
+    Worker(usize),
+    /// The scope's own. That does not end before the scope does, so it polls and drops the child: it waits there, also inside of a task.
+    Owner,
+    /// The scope's own, which is the caller's: the child need not be `Send`.
+    Here,
 }
 
 impl<'p> OpenScope<'p> {
@@ -342,10 +354,11 @@ impl<'a> ScopeHandle<'a> {
     /// As [`spawn`](Self::spawn).
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
+    pub unsafe fn spawn_call<M, F: Half<M, ()> + Send>(&self, call: F) {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
         let (name, scope) = (type_name::<F>(), ptr::from_ref(slot).cast());
+        let call = |worker: &Worker| call.call(worker);
         let call = inspect::call(&self.scope.pool.records, name, scope, call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
         let child = unsafe { queued_call(slot, call) };
@@ -375,120 +388,55 @@ impl<'a> ScopeHandle<'a> {
         terrace_trace::spawn();
     }
 
-    /// Counts a child in, and sends it to `thread`.
+    /// Spawns a child that runs on one thread only. One allocation.
     ///
     /// # Safety
-    /// As [`spawn`](Self::spawn). The future is `Send`, or `thread` is the calling one.
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn send<F>(&self, slot: &Slot<Shared>, thread: &ThreadSpawner, future: F)
-    where
-        F: Future<Output = ()>,
-    {
-        // SAFETY: a child is its future, and a reference to its slot, which is `Sync`. The scope waits until it is counted out, which drops its future before. What that borrows lives until then (the
-        // caller's promise).
-        unsafe { thread.call_borrowing(child(slot, future)) }.detach();
+    /// As [`spawn`](Self::spawn). The future is `Send`, or `to` is [`To::Here`].
+    ///
+    /// # Panics
+    /// If there is no worker with this number; in lieu of [`To::Here`], on any other thread than the scope's.
+    #[track_caller]
+    pub unsafe fn send<F: Future<Output = ()>>(&self, to: To, future: F) {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        let thread = match to {
+            To::Worker(number) => {
+                stand_in::give_way(self.scope.pool);
+                worker_spawner(self.scope.pool, number)
+            }
+            To::Owner | To::Here => {
+                assert!(
+                    to == To::Owner || terrace_thread::id() == self.scope.owner,
+                    "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
+                );
+                // SAFETY: the caller keeps the scope open.
+                unsafe { slot.core.waiter() }
+            }
+        };
+        // SAFETY: a child is its future, and a reference to its slot, which is `Sync`. The scope waits until it is counted out, which drops its
+        // future before. What that borrows lives until then (the caller's promise).
+        unsafe { thread.queue_call(child(slot, future)) }.detach();
+        thread.tell_of_calls();
         terrace_trace::spawn();
     }
 
-    /// Counts a child in, and sends it to the scope's own thread. That does not end before the scope does, so it polls and drops the child:
-    /// it waits there, also inside of a task.
+    /// As [`send`](Self::send), for a closure.
     ///
     /// # Safety
-    /// As [`spawn`](Self::spawn). The future is `Send`, or the calling thread is the scope's.
-    #[cfg_attr(feature = "timeline", track_caller)]
-    unsafe fn send_home<F: Future<Output = ()>>(&self, future: F) {
-        // SAFETY: the caller's promise.
-        let slot = unsafe { self.slot() };
-        // SAFETY: the caller keeps the scope open.
-        let own = unsafe { slot.core.waiter() };
-        // SAFETY: the caller's promise.
-        unsafe { self.send(slot, &own, future) };
-    }
-
-    /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: one
-    /// allocation, and a lock and two allocations for the list of workers.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
+    /// As [`send`](Self::send).
     ///
     /// # Panics
-    /// If there is no worker with this number.
+    /// As [`send`](Self::send).
     #[track_caller]
-    pub unsafe fn spawn_on_worker<F>(&self, worker: usize, future: F)
-    where
-        F: Future<Output = ()> + Send,
-    {
-        stand_in::give_way(self.scope.pool);
-        let thread = worker_spawner(self.scope.pool, worker);
-        // SAFETY: the caller's promise.
-        let slot = unsafe { self.slot() };
-        // SAFETY: the caller's promise.
-        unsafe { self.send(slot, &thread, future) };
-    }
-
-    /// As [`spawn_on_worker`](Self::spawn_on_worker), for a closure.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
-    ///
-    /// # Panics
-    /// If there is no worker with this number.
-    #[track_caller]
-    pub unsafe fn spawn_call_on_worker<F>(&self, worker: usize, call: F)
-    where
-        F: FnOnce(&Worker) + Send,
-    {
+    pub unsafe fn send_call<M>(&self, to: To, call: impl Half<M, ()>) {
         let pool = self.scope.pool;
+        let future = async move { fork::with_worker(pool, |worker| call.call(worker)) };
         // SAFETY: the caller's promise. The scope borrows the pool.
-        unsafe { self.spawn_on_worker(worker, async move { fork::with_worker(pool, call) }) };
-    }
-
-    /// Spawns a child that only the scope's own thread runs, from any thread. One allocation.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub unsafe fn spawn_pinned<F>(&self, future: F)
-    where
-        F: Future<Output = ()> + Send,
-    {
-        // SAFETY: the caller's promise.
-        unsafe { self.send_home(future) };
-    }
-
-    /// Spawns a child that stays on the scope's own thread, which calls this. It need not be `Send`. One allocation.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
-    ///
-    /// # Panics
-    /// On any other thread: nothing would make sure that it comes to the child before it ends.
-    #[track_caller]
-    pub unsafe fn spawn_local<F: Future<Output = ()>>(&self, future: F) {
-        assert!(
-            terrace_thread::id() == self.scope.owner,
-            "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
-        );
-        // SAFETY: the caller's promise, on the scope's own thread.
-        unsafe { self.send_home(future) };
-    }
-
-    /// As [`spawn_local`](Self::spawn_local), for a closure.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn).
-    ///
-    /// # Panics
-    /// On any other thread than the scope's.
-    #[track_caller]
-    pub unsafe fn spawn_call_local<F: FnOnce(&Worker)>(&self, call: F) {
-        let pool = self.scope.pool;
-        // SAFETY: the caller's promise. The scope borrows the pool.
-        unsafe { self.spawn_local(async move { fork::with_worker(pool, call) }) };
+        unsafe { self.send(to, future) };
     }
 
     /// Spawns a child on each worker of the pool that calls `f`. A worker that ends first leaves its call out. While there are no workers,
-    /// one child makes one call. Cost: three allocations, and one for each worker.
+    /// one child makes one call. Cost: four allocations, and one for each worker.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
@@ -499,22 +447,18 @@ impl<'a> ScopeHandle<'a> {
         let pool = self.scope.pool;
         stand_in::give_way(pool);
         let workers = worker_spawners(pool);
-        let participants = workers.len();
-        if participants == 0 {
+        let parts = parts_of(f, workers.len());
+        if workers.is_empty() {
             // SAFETY: the caller's promise.
-            return unsafe { self.spawn_call(move |worker| part_of(&f, worker, 0, 1)) };
+            return parts.for_each(|part| unsafe { self.spawn_call(part) });
         }
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        // The last child gets the original: a child is what drops the closure, never this call.
-        let owned = repeat_n(Arc::new(f), participants);
-        broadcast_to(&workers, pool, owned, |index, thread, f| {
-            let part = async move {
-                fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
-            };
-            let part = child(slot, part);
+        let part = |part| child(slot, async move { fork::with_worker(pool, part) });
+        let parts = parts.map(part).collect();
+        broadcast_to(&workers, pool, parts, |thread, part| {
             // SAFETY: as in `send`. Each child has its part of the closure, which it drops before it is counted out.
-            unsafe { thread.queue_borrowing(part) }.detach();
+            unsafe { thread.queue_call(part) }.detach();
             terrace_trace::spawn();
         });
     }
