@@ -1,12 +1,8 @@
 //! The threads and futures that wait for something of a pool: its quiet, a thread's end, work.
 
 use std::future::Future;
-#[cfg(terrace_shuttle)]
-use std::pin::Pin;
-use std::pin::pin;
-#[cfg(terrace_shuttle)]
-use std::task::Poll;
-use std::task::{Context, Wake, Waker};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use terrace_sync::thread::Thread;
@@ -17,18 +13,11 @@ use super::seat::Seats;
 use crate::protocol::end::Quiet;
 use crate::tuned::PERIOD;
 
-#[cfg(terrace_shuttle)]
-pub(crate) use self::Event as Ends;
-/// Threads wait by it for the end of a thread, or of all tasks. A notifier of `event-listener` calls wakers under a lock of `std`. There the
-/// checker of schedules would block its one thread, so a model gets [`Event`].
-#[cfg(not(terrace_shuttle))]
-pub(crate) use event_listener::Event as Ends;
-
 /// The threads that wait until every task of a pool has ended: the handshake [`Quiet`], and the event that it notifies.
 #[derive(Default)]
 pub(crate) struct QuietWaiters {
     handshake: Quiet,
-    event: Ends,
+    event: Event,
 }
 
 impl QuietWaiters {
@@ -69,7 +58,7 @@ pub(crate) struct QuietWaiter<'p> {
 
 impl QuietWaiter<'_> {
     /// A listener for the next notification. The waiter then looks whether a task is left.
-    pub(crate) fn listen(&self) -> impl Future<Output = ()> + use<'_> {
+    pub(crate) fn listen(&self) -> Listener<'_> {
         self.waiters.event.listen()
     }
 
@@ -115,7 +104,6 @@ struct List {
 
 impl Event {
     /// A listener for one notification, which gets its waker when it is polled.
-    #[cfg(terrace_shuttle)]
     pub(crate) fn listen(&self) -> Listener<'_> {
         self.listen_by(Waker::noop().clone())
     }
@@ -180,7 +168,6 @@ impl Listener<'_> {
     }
 }
 
-#[cfg(terrace_shuttle)]
 impl Future for Listener<'_> {
     type Output = ();
 

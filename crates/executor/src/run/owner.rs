@@ -100,10 +100,9 @@ impl Pool {
             // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {
                 let listener = shared.threads.ended.listen();
-                if threads
-                    .iter()
-                    .all(|thread| thread.has_ended() || thread.is_here() || thread.handle.is_none())
-                {
+                if threads.iter().all(|thread| {
+                    thread.has_ended() || thread.is_here() || thread.handle.lock().is_none()
+                }) {
                     break;
                 }
                 wait_beside_tasks(listener);
@@ -112,7 +111,7 @@ impl Pool {
         let others = threads.into_iter().filter(|thread| !thread.is_here());
         // Where this thread cannot join, nothing is left of the others but their thread-locals.
         if thread::can_join() {
-            let handles = others.filter_map(|thread| thread.handle);
+            let handles = others.filter_map(|thread| thread.handle.lock().take());
             shared.threads.join(handles.collect());
         }
         threadless::unregister(shared);
@@ -161,7 +160,7 @@ impl HostedWorker {
     /// ```
     #[must_use = "the call only reads a value"]
     pub fn index(&self) -> usize {
-        self.place.as_ref().map_or(0, |place| place.index)
+        self.place.as_ref().map_or(0, |place| place.thread.seat)
     }
 
     /// Runs the worker on this thread, with its hooks, until the executor is dropped or asks it to end.
@@ -193,12 +192,9 @@ impl HostedWorker {
     pub fn run(mut self) {
         terrace_thread::internal::make_way();
         if let Some(place) = self.place.take() {
-            let list = || place.pool.threads.list.lock();
-            if let Some(entry) = place.entry(&mut list()) {
-                entry.thread = Some(thread::current());
-            }
+            let _set = place.thread.thread.set(thread::current());
             place.live();
-            place.unlist(&mut list());
+            place.unlist(&mut place.pool.threads.list.lock());
         }
     }
 }

@@ -329,9 +329,9 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
 
 /// The threads of the pool that have yet to end. All of them, while it has no workers; if it has got workers again, those that were asked
 /// to end before, and have not been asked to stay.
-fn ending<'l>(pool: &Shared, list: &'l [Thread]) -> impl Iterator<Item = &'l Thread> {
+fn ending<'l>(pool: &Shared, list: &'l [Arc<Thread>]) -> impl Iterator<Item = &'l Arc<Thread>> {
     list.iter().filter(move |thread| {
-        let stays = || !thread.gone && !pool.is_asked_to_end(thread.seat);
+        let stays = || !thread.gone.get() && !pool.is_asked_to_end(thread.seat);
         !thread.has_ended() && (pool.workers() == 0 || !stays())
     })
 }
@@ -387,12 +387,12 @@ impl<'p> Caller<'p> {
         if !self.is_inside {
             return ending().next().is_none();
         }
-        if ending().any(|thread| !thread.in_shutdown) {
+        if ending().any(|thread| !thread.in_shutdown.get()) {
             // Ordering: Relaxed, accessed under the lock.
             let passes = threads.passes.get();
             return self.passes.is_some_and(|before| before != passes);
         }
-        let inside = |thread: &Thread| thread.shuts_down() && !thread.is_here();
+        let inside = |thread: &Arc<Thread>| thread.shuts_down() && !thread.is_here();
         let others = list.iter().any(inside);
         if others {
             threads.passes.rise();
@@ -409,13 +409,16 @@ impl<'p> Caller<'p> {
         if !thread::can_join() {
             return;
         }
-        let ended = |thread: &&mut Thread| {
-            thread.has_ended() && !(self.is_inside && thread.in_shutdown) && !thread.is_here()
+        let ended = |thread: &&Arc<Thread>| {
+            let is_inside = self.is_inside && thread.in_shutdown.get();
+            thread.has_ended() && !is_inside && !thread.is_here()
         };
         let handles = {
-            let mut list = self.pool.threads.list.lock();
-            let ended = list.iter_mut().filter(ended);
-            ended.filter_map(|thread| thread.handle.take()).collect()
+            let list = self.pool.threads.list.lock();
+            let ended = list.iter().filter(ended);
+            ended
+                .filter_map(|thread| thread.handle.lock().take())
+                .collect()
         };
         self.pool.threads.join(handles);
     }
