@@ -96,15 +96,12 @@ pub(crate) struct Threads {
     pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
-    /// Threads that were started, and have not begun.
-    pub(crate) coming: Level,
     pub(crate) list: Mutex<Vec<Arc<Thread>>>,
     /// Whether workers that are asked to end first run all queued tasks. Set before they are asked.
     pub(crate) draining: Flag,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: Flag,
-    /// Notified when a thread has counted itself out, and when the others need no longer wait for a
-    /// thread; where `let_others_begin` waits, also when one has begun.
+    /// Notified when a thread has begun, or has counted itself out, and when the others need no longer wait for a thread.
     pub(crate) ended: Event,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
     pub(crate) passes: Level,
@@ -130,7 +127,7 @@ pub(crate) enum Kind {
 
 /// One thread of the pool: listed before it starts, and until it has been joined, or has left a hosted worker's place. It stays listed while
 /// another one joins it: the destructors of its thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
-/// The lock of the list protects its flags.
+/// Its flags are written under the list's lock, but for `in_shutdown` by a thread that leaves its own `shutdown`.
 #[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) seat: usize,
@@ -168,11 +165,8 @@ impl Thread {
 
     /// Whether it is the calling thread.
     pub(crate) fn is_here(&self) -> bool {
-        self.is(&thread::current())
-    }
-
-    fn is(&self, thread: &thread::Thread) -> bool {
-        self.thread.get().is_some_and(|own| own.is(thread))
+        let thread = self.thread.get();
+        thread.is_some_and(|thread| thread.is(&thread::current()))
     }
 
     /// Whether it has counted itself out: nothing but its thread-locals is left.
@@ -210,15 +204,6 @@ impl Threads {
         (of(Kind::Worker), of(Kind::Spare))
     }
 
-    /// It has begun, or could not be started.
-    pub(crate) fn has_come(&self) {
-        // The event orders it, see `let_others_begin`.
-        self.coming.fall();
-        if cfg!(any(windows, terrace_keyed_tls)) {
-            self.ended.notify(usize::MAX);
-        }
-    }
-
     /// The last thing that a thread of the pool does before the destructors of its thread-locals. They may wait for a task, and the pool
     /// counts on each thread that it has started. So on Windows they do not run before all have begun: a thread begins there only when no
     /// thread is in such a destructor.
@@ -226,7 +211,11 @@ impl Threads {
         #[cfg(any(windows, terrace_keyed_tls))]
         loop {
             let begins = self.ended.listen();
-            if self.coming.get() == 0 {
+            // A thread that begins sets its spawner, and notifies. One that is not set was not started.
+            let has_begun = |thread: &Arc<Thread>| {
+                thread.spawner.get().is_some() || thread.thread.get().is_none()
+            };
+            if self.list.lock().iter().all(has_begun) {
                 break;
             }
             super::waiters::block(begins, None, || false);
@@ -248,48 +237,24 @@ impl Threads {
         self.starting.get() > 0 || self.in_hooks.get() >= FEW_SPARES
     }
 
-    /// Joins these threads, which are listed, and takes them off the list.
+    /// Joins these threads, but for those that another thread joins, and takes them off the list.
     ///
     /// # Panics
     /// If one of them has panicked.
-    pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
-        for handle in handles {
-            let joined = handle.thread();
-            handle
-                .join()
-                .expect("a worker catches every panic of what it runs");
-            self.list.lock().retain(|other| !other.is(&joined));
+    pub(crate) fn join(&self, threads: Vec<Arc<Thread>>) {
+        for thread in threads {
+            let handle = thread.handle.lock().take();
+            if let Some(handle) = handle {
+                let joined = handle.join();
+                joined.expect("a worker catches every panic of what it runs");
+                self.unlist(&thread);
+            }
         }
     }
-}
 
-/// The current thread was marked as one that is inside a `shutdown`.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    /// It was not marked before.
-    pub(crate) is_first: bool,
-    /// `Threads::passes` at that moment.
-    pub(crate) passes: usize,
-}
-
-impl Threads {
-    /// Marks the current thread, if it is listed. Only the thread itself counts itself out, and never in the middle of a `shutdown`.
-    pub(crate) fn mark(&self) -> Option<Mark> {
-        let list = self.list.lock();
-        let own = list.iter().find(|thread| thread.is_here())?;
-        let is_first = !own.in_shutdown.get();
-        own.in_shutdown.set(true);
-        Some(Mark {
-            is_first,
-            passes: self.passes.get(),
-        })
-    }
-
-    /// The marked thread has left its `shutdown`.
-    pub(crate) fn unmark(&self) {
-        let list = self.list.lock();
-        if let Some(own) = list.iter().find(|thread| thread.is_here()) {
-            own.in_shutdown.set(false);
-        }
+    /// Takes a thread off the list.
+    pub(crate) fn unlist(&self, thread: &Arc<Thread>) {
+        let mut list = self.list.lock();
+        list.retain(|entry| !Arc::ptr_eq(entry, thread));
     }
 }

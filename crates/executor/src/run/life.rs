@@ -82,11 +82,6 @@ impl Place {
         Some(Self { pool, thread })
     }
 
-    /// Takes its entry off the list.
-    pub(super) fn unlist(&self, list: &mut Vec<Arc<Thread>>) {
-        list.retain(|entry| !Arc::ptr_eq(entry, &self.thread));
-    }
-
     /// No thread will run in this place, which is off the list. May call users' wakers: the caller holds no lock.
     pub(super) fn abandon(&self) {
         let (pool, seat) = (&self.pool, self.thread.seat);
@@ -127,9 +122,7 @@ impl Place {
             index,
         }));
         let _set = self.thread.spawner.set(ThreadSpawner::current());
-        if kind == Kind::Worker {
-            pool.threads.ended.notify(usize::MAX);
-        }
+        pool.threads.ended.notify(usize::MAX);
         // SAFETY: the taker of this place has acquired the seat for it, and this is the only runner of it: a place runs once. `live`
         // gives the seat back after this function.
         let runner = unsafe { Runner::worker(pool, index, kind) };
@@ -335,11 +328,8 @@ fn start_thread(
         pool.seats.workers.release(index);
         return Ok(false);
     };
-    // Before the thread starts, which counts it down.
-    pool.threads.coming.rise();
     let own = place.clone();
     let begun = move || {
-        own.pool.threads.has_come();
         own.live();
         own.pool.threads.let_others_begin();
     };
@@ -350,10 +340,9 @@ fn start_thread(
             Ok(true)
         }
         Err(error) => {
-            place.unlist(&mut list);
+            list.retain(|entry| !Arc::ptr_eq(entry, &place.thread));
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);
-            pool.threads.has_come();
             place.abandon();
             Err(error)
         }

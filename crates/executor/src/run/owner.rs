@@ -95,7 +95,7 @@ impl Pool {
             threadless::announce();
         }
         // Threads start under the same lock; from now on none starts.
-        let threads = std::mem::take(&mut *shared.threads.list.lock());
+        let threads = shared.threads.list.lock().clone();
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
             // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {
@@ -111,8 +111,7 @@ impl Pool {
         let others = threads.into_iter().filter(|thread| !thread.is_here());
         // Where this thread cannot join, nothing is left of the others but their thread-locals.
         if thread::can_join() {
-            let handles = others.filter_map(|thread| thread.handle.lock().take());
-            shared.threads.join(handles.collect());
+            shared.threads.join(others.collect());
         }
         threadless::unregister(shared);
         #[cfg(feature = "inspect")]
@@ -194,7 +193,7 @@ impl HostedWorker {
         if let Some(place) = self.place.take() {
             let _set = place.thread.thread.set(thread::current());
             place.live();
-            place.unlist(&mut place.pool.threads.list.lock());
+            place.pool.threads.unlist(&place.thread);
         }
     }
 }
@@ -206,7 +205,7 @@ impl Drop for HostedWorker {
         };
         let pool = &place.pool;
         change_workers(pool, None, |list| {
-            place.unlist(list);
+            list.retain(|entry| !Arc::ptr_eq(entry, &place.thread));
             Some(staying(pool, list)).filter(|left| *left < pool.workers())
         });
         place.abandon();

@@ -348,13 +348,11 @@ fn ending<'l>(pool: &Shared, list: &'l [Arc<Thread>]) -> impl Iterator<Item = &'
 /// tells them by `Threads::passes`: when they look, it may have left its own call already.
 struct Caller<'p> {
     pool: &'p Shared,
-    /// The pool whose worker this is.
-    own_pool: Option<Arc<Shared>>,
     /// Whether it is a thread of an executor.
     is_inside: bool,
-    /// Whether this call has marked the thread, rather than a call that this one is nested in.
-    marked: bool,
-    /// `Threads::passes` when it was marked, if it is a thread of `pool`.
+    /// The thread, if this call has marked it, rather than a call that this one is nested in.
+    marked: Option<Arc<Thread>>,
+    /// `Threads::passes` at the beginning, if it is a thread of `pool`.
     passes: Option<usize>,
 }
 
@@ -362,18 +360,24 @@ impl<'p> Caller<'p> {
     fn new(pool: &'p Shared) -> Self {
         let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool.arc()));
         let own = own_pool.as_deref().unwrap_or(pool);
-        let mark = own.threads.mark();
-        let marked = mark.is_some_and(|mark| mark.is_first);
-        if marked {
+        let list = own.threads.list.lock();
+        let thread = list.iter().find(|thread| thread.is_here()).cloned();
+        let is_listed = thread.is_some();
+        let passes = own.threads.passes.get();
+        // Only the thread itself counts itself out, and never in the middle of a `shutdown`.
+        let marked = thread.filter(|thread| !thread.in_shutdown.get());
+        if let Some(thread) = &marked {
+            thread.in_shutdown.set(true);
+        }
+        drop(list);
+        if marked.is_some() {
             own.threads.ended.notify(usize::MAX);
         }
-        let in_pool = mark.filter(|_| ptr::eq(own, pool));
         Self {
             pool,
-            is_inside: own_pool.is_some() || mark.is_some(),
+            is_inside: own_pool.is_some() || is_listed,
             marked,
-            passes: in_pool.map(|mark| mark.passes),
-            own_pool,
+            passes: (is_listed && ptr::eq(own, pool)).then_some(passes),
         }
     }
 
@@ -413,22 +417,17 @@ impl<'p> Caller<'p> {
             let is_inside = self.is_inside && thread.in_shutdown.get();
             thread.has_ended() && !is_inside && !thread.is_here()
         };
-        let handles = {
-            let list = self.pool.threads.list.lock();
-            let ended = list.iter().filter(ended);
-            ended
-                .filter_map(|thread| thread.handle.lock().take())
-                .collect()
-        };
-        self.pool.threads.join(handles);
+        let threads = &self.pool.threads;
+        let ended: Vec<_> = threads.list.lock().iter().filter(ended).cloned().collect();
+        threads.join(ended);
     }
 }
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
-        if self.marked {
-            let own = self.own_pool.as_deref().unwrap_or(self.pool);
-            own.threads.unmark();
+        if let Some(thread) = &self.marked {
+            // Without the lock: a thread that sees this took the lock after `is_alone`, and sees what that wrote.
+            thread.in_shutdown.set(false);
         }
     }
 }
