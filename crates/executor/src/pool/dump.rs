@@ -290,7 +290,7 @@ fn at(pool: &Shared) -> Pool {
             .map(|seat| seat.ring.len())
             .collect(),
         in_shutdown,
-        in_wait_idle: pool.quiet.waiting(),
+        in_wait_idle: pool.quiet.handshake.waiters(),
         driven_by_waits: pool.may_drive.get(),
         workers: workers(pool, &threads),
         scopes: scopes(pool, &threads),

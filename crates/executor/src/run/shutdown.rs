@@ -20,10 +20,12 @@ use terrace_trace::report::count;
 use super::block_on::block_on;
 use super::life::{resize, wake};
 use super::{driver, stand_in, threadless};
+use crate::guard::OnDrop;
 use crate::parts::threads::Thread;
 use crate::parts::waiters::block;
 use crate::pool::dump::Dump;
 use crate::pool::{Shared, frames, runner, schedule};
+use crate::tuned::PERIOD;
 use crate::work::bystander_has_work;
 
 /// What becomes of an executor's tasks when its threads are ended.
@@ -234,15 +236,19 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
         "a task waits for the end of all tasks of its own executor, so also for its own end. Pass a limit, await the \
          other tasks, or call this outside of the executor"
     );
-    let waiter = pool.quiet.enter();
+    let handshake = &pool.quiet.handshake;
+    // Else an ender may not notify, and this looks from time to time.
+    let is_seen = handshake.enter();
+    let _waits = OnDrop(|| handshake.leave());
     loop {
-        let listener = waiter.listen();
+        let listener = pool.quiet.event.listen();
         let tasks = pool.seats.active();
         if tasks == 0 {
             return Ok(());
         }
         let is_over = || deadline.is_some_and(|deadline| deadline <= Instant::now());
-        let next = waiter.looks_at(deadline);
+        let soon = (!is_seen).then(|| Instant::now() + PERIOD);
+        let next = deadline.into_iter().chain(soon).min();
         let notified = !is_over()
             && if pool.workers() > 0 {
                 wait_for(listener, next, || false)
@@ -251,7 +257,7 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
                     bystander_has_work(pool)
                 })
             };
-        if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
+        if !notified && (is_seen || is_over()) && pool.seats.active() > 0 {
             return Err(StillRunning {
                 threads: 0,
                 tasks: pool.seats.active(),
