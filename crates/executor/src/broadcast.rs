@@ -243,13 +243,13 @@ pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
         let arrival = pool.threads.ended.listen();
         let mut spawners: Vec<_> = {
             let list = pool.threads.list.lock();
-            let stays = |thread: &&Thread| {
+            let stays = |thread: &&Arc<Thread>| {
                 thread.is_worker()
-                    && thread.thread.is_some()
+                    && thread.thread.get().is_some()
                     && !thread.has_ended()
                     && !pool.is_asked_to_end(thread.seat)
             };
-            let place = |thread: &Thread| (thread.seat, thread.signs.spawner.get().cloned());
+            let place = |thread: &Arc<Thread>| (thread.seat, thread.spawner.get().cloned());
             list.iter().filter(stays).map(place).collect()
         };
         spawners.sort_by_key(|(seat, _)| *seat);

@@ -267,11 +267,11 @@ numbers! {
 
 impl Metrics {
     pub(crate) fn of(pool: &Shared) -> Self {
-        let num_workers = pool.threads.alive();
+        let (num_workers, num_spares) = pool.threads.running();
         let num_alive_tasks = pool.seats.active();
         Self {
             num_workers,
-            num_spares: pool.threads.running().saturating_sub(num_workers),
+            num_spares,
             num_alive_tasks,
             spawned_tasks_count: pool.seats.spawned(),
             global_queue_depth: pool.injector.len_hint(),

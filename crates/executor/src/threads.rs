@@ -141,7 +141,8 @@ impl Executor<'_> {
     /// # Ok::<(), terrace_executor::StillRunning>(())
     /// ```
     pub fn threads(&self) -> usize {
-        self.shared().threads.running()
+        let (workers, spares) = self.shared().threads.running();
+        workers + spares
     }
 
     /// What the executor has done so far, and what lies in its queues. Three allocations at most, a lock of the list of threads, and a

@@ -11,7 +11,7 @@ use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
-use super::waiters::Ends;
+use super::waiters::Event;
 use super::{Flag, Level};
 use crate::tuned::FEW_SPARES;
 
@@ -96,18 +96,13 @@ pub(crate) struct Threads {
     pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
-    /// Threads that have not ended, spares included.
-    pub(crate) running: AtomicUsize,
-    /// Threads that were started, and have not begun.
-    pub(crate) coming: Level,
-    pub(crate) list: Mutex<Vec<Thread>>,
+    pub(crate) list: Mutex<Vec<Arc<Thread>>>,
     /// Whether workers that are asked to end first run all queued tasks. Set before they are asked.
     pub(crate) draining: Flag,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: Flag,
-    /// Notified when a thread has counted itself out, and when the others need no longer wait for a
-    /// thread; where `let_others_begin` waits, also when one has begun.
-    pub(crate) ended: Ends,
+    /// Notified when a thread has begun, or has counted itself out, and when the others need no longer wait for a thread.
+    pub(crate) ended: Event,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
     pub(crate) passes: Level,
     /// Spares that were started, have not reached their loop, and have not waited in their start hook. Also threads that the watch has asked to
@@ -121,70 +116,68 @@ pub(crate) struct Threads {
 }
 
 /// What a thread of a pool is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It stays until it is asked to end.
+    #[default]
     Worker,
     /// It was started where all workers wait or are blocked. It ends when it runs out of work and no task is pinned to it.
     Spare,
 }
 
-/// What a thread of a pool shows of itself.
-#[derive(Default)]
-pub(crate) struct Signs {
-    /// Raised when it has counted itself out.
-    pub(crate) out: AtomicBool,
-    /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
-    pub(crate) spawner: OnceLock<ThreadSpawner>,
-}
-
 /// One thread of the pool: listed before it starts, and until it has been joined, or has left a hosted worker's place. It stays listed while
 /// another one joins it: the destructors of its thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
+/// Its flags are written under the list's lock, but for `in_shutdown` by a thread that leaves its own `shutdown`.
+#[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) seat: usize,
     pub(crate) kind: Kind,
     /// It has left its seat, which another thread holds now.
-    pub(crate) gone: bool,
+    pub(crate) gone: Flag,
     /// It is inside a `shutdown` of some executor.
-    pub(crate) in_shutdown: bool,
-    pub(crate) signs: Arc<Signs>,
-    /// None before it starts, or runs the hosted worker.
-    pub(crate) thread: Option<thread::Thread>,
+    pub(crate) in_shutdown: Flag,
+    /// Raised when it has counted itself out.
+    pub(crate) out: AtomicBool,
+    /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
+    pub(crate) spawner: OnceLock<ThreadSpawner>,
+    /// Set when it starts, or runs the hosted worker.
+    pub(crate) thread: OnceLock<thread::Thread>,
     /// Of a thread that the pool joins, until another thread takes it to do so. A hosted worker has none.
-    pub(crate) handle: Option<JoinHandle<()>>,
+    pub(crate) handle: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Thread {
     /// Whether it is a worker proper that still holds its seat.
     pub(crate) fn is_worker(&self) -> bool {
-        self.kind == Kind::Worker && !self.gone
+        self.kind == Kind::Worker && !self.gone.get()
     }
 
     /// Whether it is a spare that still holds its seat.
     pub(crate) fn is_spare(&self) -> bool {
-        self.kind == Kind::Spare && !self.gone
+        self.kind == Kind::Spare && !self.gone.get()
     }
 
     /// Whether the operating system's thread is over, and no other thread is joining it.
     pub(crate) fn is_finished(&self) -> bool {
-        self.handle.as_ref().is_some_and(JoinHandle::is_finished)
+        let handle = self.handle.lock();
+        handle.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
     /// Whether it is the calling thread.
     pub(crate) fn is_here(&self) -> bool {
-        let thread = self.thread.as_ref();
+        let thread = self.thread.get();
         thread.is_some_and(|thread| thread.is(&thread::current()))
     }
 
     /// Whether it has counted itself out: nothing but its thread-locals is left.
     pub(crate) fn has_ended(&self) -> bool {
         // Ordering: Acquire, pairs with the Release in `Place::count_out`.
-        self.signs.out.load(Ordering::Acquire)
+        self.out.load(Ordering::Acquire)
     }
 
     /// Whether it is inside a `shutdown`, and one of the running threads.
     pub(crate) fn shuts_down(&self) -> bool {
-        self.in_shutdown && !self.has_ended()
+        self.in_shutdown.get() && !self.has_ended()
     }
 }
 
@@ -203,44 +196,12 @@ impl Threads {
         self.workers.load(Ordering::Relaxed)
     }
 
-    /// The number of worker threads that run or are being started, spares not counted.
-    pub(crate) fn alive(&self) -> usize {
+    /// The numbers of worker threads that run or are being started, and of spares. It takes the list's lock.
+    pub(crate) fn running(&self) -> (usize, usize) {
         let list = self.list.lock();
-        let alive = |thread: &&Thread| thread.kind == Kind::Worker && !thread.has_ended();
-        list.iter().filter(alive).count()
-    }
-
-    /// The number of threads that run, spares included.
-    pub(crate) fn running(&self) -> usize {
-        // Ordering: Relaxed, a number to report.
-        self.running.load(Ordering::Relaxed)
-    }
-
-    /// Counts a thread in that is being started; false for a spare that no thread of the pool needs any more. The caller holds the
-    /// list's lock.
-    pub(crate) fn starts(&self, kind: Kind) -> bool {
-        let one_more = |running: usize| match kind {
-            Kind::Spare if running == 0 => None,
-            Kind::Spare | Kind::Worker => Some(running + 1),
-        };
-        // Ordering: Relaxed, a count; the Release in `Place::count_out` orders the threads' ends.
-        let counted = self
-            .running
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
-            .is_ok();
-        if counted && kind == Kind::Spare {
-            self.starting.rise();
-        }
-        counted
-    }
-
-    /// It has begun, or could not be started.
-    pub(crate) fn has_come(&self) {
-        // The event orders it, see `let_others_begin`.
-        self.coming.fall();
-        if cfg!(any(windows, terrace_keyed_tls)) {
-            self.ended.notify(usize::MAX);
-        }
+        let running = list.iter().filter(|thread| !thread.has_ended());
+        let of = |kind| running.clone().filter(|thread| thread.kind == kind).count();
+        (of(Kind::Worker), of(Kind::Spare))
     }
 
     /// The last thing that a thread of the pool does before the destructors of its thread-locals. They may wait for a task, and the pool
@@ -250,7 +211,11 @@ impl Threads {
         #[cfg(any(windows, terrace_keyed_tls))]
         loop {
             let begins = self.ended.listen();
-            if self.coming.get() == 0 {
+            // A thread that begins sets its spawner, and notifies. One that is not set was not started.
+            let has_begun = |thread: &Arc<Thread>| {
+                thread.spawner.get().is_some() || thread.thread.get().is_none()
+            };
+            if self.list.lock().iter().all(has_begun) {
                 break;
             }
             super::waiters::block(begins, None, || false);
@@ -272,54 +237,24 @@ impl Threads {
         self.starting.get() > 0 || self.in_hooks.get() >= FEW_SPARES
     }
 
-    /// Joins these threads, which are listed, and takes them off the list.
+    /// Joins these threads, but for those that another thread joins, and takes them off the list.
     ///
     /// # Panics
     /// If one of them has panicked.
-    pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
-        for handle in handles {
-            let joined = handle.thread().into();
-            handle
-                .join()
-                .expect("a worker catches every panic of what it runs");
-            self.list.lock().retain(|other| {
-                let thread = other.thread.as_ref();
-                !thread.is_some_and(|thread| thread.is(&joined))
-            });
+    pub(crate) fn join(&self, threads: Vec<Arc<Thread>>) {
+        for thread in threads {
+            let handle = thread.handle.lock().take();
+            if let Some(handle) = handle {
+                let joined = handle.join();
+                joined.expect("a worker catches every panic of what it runs");
+                self.unlist(&thread);
+            }
         }
     }
-}
 
-/// The current thread was marked as one that is inside a `shutdown`.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    /// It was not marked before.
-    pub(crate) is_first: bool,
-    /// `Threads::passes` at that moment.
-    pub(crate) passes: usize,
-}
-
-impl Threads {
-    /// Marks the current thread, if it is listed. Only the thread itself counts itself out, and never in the middle of a `shutdown`.
-    pub(crate) fn mark(&self) -> Option<Mark> {
+    /// Takes a thread off the list.
+    pub(crate) fn unlist(&self, thread: &Arc<Thread>) {
         let mut list = self.list.lock();
-        let own = own_thread(&mut list)?;
-        let is_first = !std::mem::replace(&mut own.in_shutdown, true);
-        Some(Mark {
-            is_first,
-            passes: self.passes.get(),
-        })
+        list.retain(|entry| !Arc::ptr_eq(entry, thread));
     }
-
-    /// The marked thread has left its `shutdown`.
-    pub(crate) fn unmark(&self) {
-        if let Some(own) = own_thread(&mut self.list.lock()) {
-            own.in_shutdown = false;
-        }
-    }
-}
-
-/// The current thread.
-fn own_thread(list: &mut [Thread]) -> Option<&mut Thread> {
-    list.iter_mut().find(|thread| thread.is_here())
 }

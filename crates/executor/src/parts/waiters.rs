@@ -1,12 +1,8 @@
 //! The threads and futures that wait for something of a pool: its quiet, a thread's end, work.
 
 use std::future::Future;
-#[cfg(terrace_shuttle)]
-use std::pin::Pin;
-use std::pin::pin;
-#[cfg(terrace_shuttle)]
-use std::task::Poll;
-use std::task::{Context, Wake, Waker};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use terrace_sync::thread::Thread;
@@ -15,20 +11,12 @@ use terrace_sync::{Arc, Mutex, thread};
 use super::Level;
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
-use crate::tuned::PERIOD;
-
-#[cfg(terrace_shuttle)]
-pub(crate) use self::Event as Ends;
-/// Threads wait by it for the end of a thread, or of all tasks. A notifier of `event-listener` calls wakers under a lock of `std`. There the
-/// checker of schedules would block its one thread, so a model gets [`Event`].
-#[cfg(not(terrace_shuttle))]
-pub(crate) use event_listener::Event as Ends;
 
 /// The threads that wait until every task of a pool has ended: the handshake [`Quiet`], and the event that it notifies.
 #[derive(Default)]
 pub(crate) struct QuietWaiters {
-    handshake: Quiet,
-    event: Ends,
+    pub(crate) handshake: Quiet,
+    pub(crate) event: Event,
 }
 
 impl QuietWaiters {
@@ -44,53 +32,6 @@ impl QuietWaiters {
     #[cold]
     pub(crate) fn notify(&self) {
         self.event.notify(usize::MAX);
-    }
-
-    /// How many threads wait; a hint.
-    pub(crate) fn waiting(&self) -> usize {
-        self.handshake.waiters()
-    }
-
-    /// Counts a waiter in, until the guard is dropped.
-    pub(crate) fn enter(&self) -> QuietWaiter<'_> {
-        QuietWaiter {
-            is_seen: self.handshake.enter(),
-            waiters: self,
-        }
-    }
-}
-
-/// A thread that waits; counted out when dropped.
-pub(crate) struct QuietWaiter<'p> {
-    waiters: &'p QuietWaiters,
-    /// Whether each ender sees the waiter.
-    is_seen: bool,
-}
-
-impl QuietWaiter<'_> {
-    /// A listener for the next notification. The waiter then looks whether a task is left.
-    pub(crate) fn listen(&self) -> impl Future<Output = ()> + use<'_> {
-        self.waiters.event.listen()
-    }
-
-    /// When the waiter looks without a notification, if its time is over at `deadline`.
-    pub(crate) fn looks_at(&self, deadline: Option<Instant>) -> Option<Instant> {
-        if self.is_seen {
-            return deadline;
-        }
-        let soon = Instant::now() + PERIOD;
-        Some(deadline.map_or(soon, |deadline| deadline.min(soon)))
-    }
-
-    /// Whether a sleep up to [`looks_at`](Self::looks_at) was not the last one.
-    pub(crate) fn goes_on(&self, deadline: Option<Instant>) -> bool {
-        !self.is_seen && deadline.is_none_or(|deadline| Instant::now() < deadline)
-    }
-}
-
-impl Drop for QuietWaiter<'_> {
-    fn drop(&mut self) {
-        self.waiters.handshake.leave();
     }
 }
 
@@ -115,7 +56,6 @@ struct List {
 
 impl Event {
     /// A listener for one notification, which gets its waker when it is polled.
-    #[cfg(terrace_shuttle)]
     pub(crate) fn listen(&self) -> Listener<'_> {
         self.listen_by(Waker::noop().clone())
     }
@@ -180,7 +120,6 @@ impl Listener<'_> {
     }
 }
 
-#[cfg(terrace_shuttle)]
 impl Future for Listener<'_> {
     type Output = ();
 

@@ -222,10 +222,10 @@ struct Known {
 
 impl Known {
     fn of(thread: &Thread) -> Self {
-        let name = thread.thread.as_ref().and_then(|thread| thread.name());
+        let name = thread.thread.get().and_then(|thread| thread.name());
         Self {
             seat: thread.seat,
-            id: thread.signs.spawner.get().map(|own| own.thread_id().get()),
+            id: thread.spawner.get().map(|own| own.thread_id().get()),
             name: name.map(ToOwned::to_owned),
             kind: thread.kind,
         }
@@ -249,9 +249,12 @@ impl Known {
 fn at(pool: &Shared) -> Pool {
     let (threads, in_shutdown): (Vec<Known>, _) = patiently(&pool.threads.list)
         .map(|list| {
-            let known = list.iter().filter(|thread| !thread.gone).map(Known::of);
+            let known = list.iter().filter(|thread| !thread.gone.get());
             let inside = list.iter().filter(|thread| thread.shuts_down());
-            (known.collect(), inside.count())
+            (
+                known.map(|thread| Known::of(thread)).collect(),
+                inside.count(),
+            )
         })
         .unwrap_or_default();
     let (drivers, drivers_asleep) = pool.idle.driver_count();
@@ -287,7 +290,7 @@ fn at(pool: &Shared) -> Pool {
             .map(|seat| seat.ring.len())
             .collect(),
         in_shutdown,
-        in_wait_idle: pool.quiet.waiting(),
+        in_wait_idle: pool.quiet.handshake.waiters(),
         driven_by_waits: pool.may_drive.get(),
         workers: workers(pool, &threads),
         scopes: scopes(pool, &threads),

@@ -14,7 +14,7 @@
 //! writes. A cached reference saves its worker a read-modify-write, and the other workers a cache miss.
 
 use std::cell::Cell;
-use std::ptr;
+use std::{iter, mem, ptr};
 
 use terrace_local::settle::{POLLS, settle_after};
 use terrace_local::task::Runnable;
@@ -50,8 +50,7 @@ pub(crate) struct Runner<'p> {
     /// The value that `current` returns to the tasks.
     current: Current,
     pub(super) deferred: DeferredPublish,
-    /// Only a worker uses it: the user may forget a driver, which would leak the references.
-    references: RefCache<Shared>,
+    references: Kept<'p>,
     pub(crate) fairness: Fairness,
     pub(crate) rotation: Rotation,
     /// How many tasks out of its slot it has run in a row.
@@ -97,9 +96,10 @@ impl<'p> Runner<'p> {
     ///
     /// # Safety
     /// The caller has acquired the seat, and makes no other runner of it before this one is gone.
-    pub(crate) unsafe fn worker(pool: &'p Shared, index: usize, kind: Kind) -> Self {
+    pub(crate) unsafe fn worker(pool: &'p Arc<Shared>, index: usize, kind: Kind) -> Self {
         let seat = pool.seats.workers.get(index);
         let mut worker = Self::new(pool, seat, index, Current::of(pool.id, index));
+        worker.references.pool = Some(pool);
         if kind == Kind::Spare {
             worker.kind = kind;
             worker.arrival.set(Arrival::OnItsWay);
@@ -127,7 +127,10 @@ impl<'p> Runner<'p> {
             index,
             current,
             deferred: DeferredPublish::default(),
-            references: RefCache::new(),
+            references: Kept {
+                pool: None,
+                count: Cell::new(0),
+            },
             fairness: Fairness::new(index),
             rotation: Rotation::default(),
             slot_runs: Cell::new(0),
@@ -341,51 +344,38 @@ pub(crate) fn reference_to(pool: &Shared) -> Arc<Shared> {
 #[inline]
 pub(crate) fn keep_reference(reference: Arc<Shared>) {
     with_runner(|runner| match runner {
-        Some(runner) if ptr::eq(runner.pool, &*reference) && !runner.is_driver() => {
-            runner.references.keep(reference);
-        }
-        _ => drop(reference),
+        Some(runner) => runner.references.keep(reference),
+        None => drop(reference),
     });
 }
 
-/// Counted references to one `T`.
-pub(crate) struct RefCache<T> {
-    /// Out of `Arc::into_raw`, `count` times.
-    target: Cell<*const T>,
+/// References to its pool that a worker keeps.
+struct Kept<'p> {
+    /// The pool of a worker. A driver keeps none: the user may forget it, which would leak them.
+    pool: Option<&'p Arc<Shared>>,
+    /// How many there are, beside that one.
     count: Cell<usize>,
 }
 
-// SAFETY: the cache owns `count` references `Arc<T>`, which are `Send` by this bound. Its cells move with it, and no
-// other thread reaches them.
-unsafe impl<T: Send + Sync> Send for RefCache<T> {}
-
-impl<T> RefCache<T> {
-    /// An empty cache.
-    pub(crate) const fn new() -> Self {
-        Self {
-            target: Cell::new(std::ptr::null()),
-            count: Cell::new(0),
-        }
-    }
-
+impl Kept<'_> {
     /// Takes a reference out.
     #[inline]
-    pub(crate) fn take(&self) -> Option<Arc<T>> {
+    fn take(&self) -> Option<Arc<Shared>> {
         let left = self.count.get().checked_sub(1)?;
+        let pool = Arc::as_ptr(self.pool?);
         self.count.set(left);
-        // SAFETY: one of `count` came out of `into_raw`, and is no longer counted here.
-        Some(unsafe { Arc::from_raw(self.target.get()) })
+        // SAFETY: the pointer comes from a living reference to the same pool, and `keep` has forgotten `count` references, of which this
+        // one is no longer counted.
+        Some(unsafe { Arc::from_raw(pool) })
     }
 
-    /// Keeps `reference`, always one to the same value.
+    /// Keeps `reference`, if it is one to the worker's pool.
     #[inline]
-    pub(crate) fn keep(&self, reference: Arc<T>) {
-        let kept = Arc::into_raw(reference);
-        debug_assert!(
-            self.count.get() == 0 || std::ptr::eq(kept, self.target.get()),
-            "another pool's"
-        );
-        self.target.set(kept);
+    fn keep(&self, reference: Arc<Shared>) {
+        if !self.pool.is_some_and(|pool| Arc::ptr_eq(pool, &reference)) {
+            return drop(reference);
+        }
+        mem::forget(reference);
         self.count.set(self.count.get() + 1);
         if self.count.get() > KEPT_REFERENCES {
             self.give_back(KEPT_REFERENCES / 2);
@@ -394,13 +384,11 @@ impl<T> RefCache<T> {
 
     #[cold]
     fn give_back(&self, count: usize) {
-        std::iter::from_fn(|| self.take())
-            .take(count)
-            .for_each(drop);
+        iter::from_fn(|| self.take()).take(count).for_each(drop);
     }
 }
 
-impl<T> Drop for RefCache<T> {
+impl Drop for Kept<'_> {
     fn drop(&mut self) {
         self.give_back(KEPT_REFERENCES);
     }

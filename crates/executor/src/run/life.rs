@@ -16,7 +16,7 @@ use terrace_thread::{Notify, ThreadSpawner, internal};
 use super::threadless;
 use super::worker::run_polled;
 use crate::parts::processor::Awake;
-use crate::parts::threads::{Hook, Kind, Signs, Thread, default_name};
+use crate::parts::threads::{Hook, Kind, Thread, default_name};
 use crate::pool::Shared;
 use crate::pool::fork::leave_fork_seat;
 use crate::pool::frames::{self, Borrows, Permit};
@@ -45,9 +45,8 @@ impl Notify for WorkerNotify {
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) pool: Arc<Shared>,
-    pub(super) index: usize,
-    kind: Kind,
-    signs: Arc<Signs>,
+    /// Its entry in the list.
+    pub(super) thread: Arc<Thread>,
 }
 
 impl Place {
@@ -55,71 +54,50 @@ impl Place {
     /// that no thread of the pool needs any more.
     pub(super) fn take(
         pool: &Arc<Shared>,
-        list: &mut Vec<Thread>,
+        list: &mut Vec<Arc<Thread>>,
         index: usize,
         kind: Kind,
     ) -> Option<Self> {
-        if !pool.threads.starts(kind) {
-            return None;
+        if kind == Kind::Spare {
+            if list.iter().all(|thread| thread.has_ended()) {
+                return None;
+            }
+            pool.threads.starting.rise();
         }
-        for thread in list.iter_mut().filter(|thread| thread.seat == index) {
-            thread.gone = true;
+        for thread in list.iter().filter(|thread| thread.seat == index) {
+            thread.gone.set(true);
         }
         pool.worker_seat(index).reset();
         pool.idle.ensure(index);
         // It counts as live before it runs, so that the pool does not look stuck until then.
         pool.idle.adopt_live(index);
         pool.holders.enter();
-        let signs = Arc::<Signs>::default();
-        list.push(Thread {
+        let thread = Arc::new(Thread {
             seat: index,
             kind,
-            gone: false,
-            in_shutdown: false,
-            signs: Arc::clone(&signs),
-            thread: None,
-            handle: None,
+            ..Thread::default()
         });
-        Some(Self {
-            pool: Arc::clone(pool),
-            index,
-            kind,
-            signs,
-        })
-    }
-
-    /// Its entry in the list of threads.
-    pub(super) fn entry<'l>(&self, list: &'l mut [Thread]) -> Option<&'l mut Thread> {
-        list.iter_mut().find(|entry| self.is(entry))
-    }
-
-    /// Takes its entry off the list.
-    pub(super) fn unlist(&self, list: &mut Vec<Thread>) {
-        list.retain(|entry| !self.is(entry));
-    }
-
-    fn is(&self, entry: &Thread) -> bool {
-        Arc::ptr_eq(&entry.signs, &self.signs)
+        list.push(Arc::clone(&thread));
+        let pool = Arc::clone(pool);
+        Some(Self { pool, thread })
     }
 
     /// No thread will run in this place, which is off the list. May call users' wakers: the caller holds no lock.
     pub(super) fn abandon(&self) {
-        let pool = &self.pool;
+        let (pool, seat) = (&self.pool, self.thread.seat);
         // Before users' wakers: one of them may wait until the other threads have ended.
         self.count_out();
-        if self.kind == Kind::Spare {
+        if self.thread.kind == Kind::Spare {
             pool.threads.starting.fall();
         }
         pool.leave_holders();
-        pool.idle.abandon_live(self.index, &Scan::for_workers(pool));
-        pool.seats.workers.release(self.index);
+        pool.idle.abandon_live(seat, &Scan::for_workers(pool));
+        pool.seats.workers.release(seat);
     }
 
     fn count_out(&self) {
         // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
-        self.signs.out.store(true, Ordering::Release);
-        // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.
-        self.pool.threads.running.fetch_sub(1, Ordering::Release);
+        self.thread.out.store(true, Ordering::Release);
         self.pool.threads.ended.notify(usize::MAX);
     }
 
@@ -127,7 +105,7 @@ impl Place {
     pub(super) fn live(&self) {
         let pool = &self.pool;
         let moved = self.work();
-        pool.seats.workers.release(self.index);
+        pool.seats.workers.release(self.thread.seat);
         // Waiting threads may have to run the tasks that are left.
         if moved > 0 || (pool.workers() == 0 && bystander_has_work(pool)) {
             pool.publish_tasks(moved.max(1));
@@ -138,18 +116,16 @@ impl Place {
 
     /// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.
     fn work(&self) -> usize {
-        let (pool, index) = (&self.pool, self.index);
+        let (pool, index, kind) = (&self.pool, self.thread.seat, self.thread.kind);
         internal::bind_worker(Arc::new(WorkerNotify {
             pool: Arc::clone(pool),
             index,
         }));
-        let _set = self.signs.spawner.set(ThreadSpawner::current());
-        if self.kind == Kind::Worker {
-            pool.threads.ended.notify(usize::MAX);
-        }
+        let _set = self.thread.spawner.set(ThreadSpawner::current());
+        pool.threads.ended.notify(usize::MAX);
         // SAFETY: the taker of this place has acquired the seat for it, and this is the only runner of it: a place runs once. `live`
         // gives the seat back after this function.
-        let runner = unsafe { Runner::worker(pool, index, self.kind) };
+        let runner = unsafe { Runner::worker(pool, index, kind) };
         *runner.seat.clock.lock() = CpuClock::of_this_thread();
         runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
         leave_fork_seat(&runner);
@@ -225,7 +201,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
 pub(super) fn change_workers(
     pool: &Arc<Shared>,
     before: Option<usize>,
-    wanted: impl FnOnce(&mut Vec<Thread>) -> Option<usize>,
+    wanted: impl FnOnce(&mut Vec<Arc<Thread>>) -> Option<usize>,
 ) -> usize {
     let mut list = pool.threads.list.lock();
     let before = before.unwrap_or_else(|| pool.workers());
@@ -249,7 +225,7 @@ pub(super) fn change_workers(
 /// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none. Returns the
 /// seats of those that were asked to end: the caller [wakes](wake) them without the list's lock, as this may call users' wakers.
 #[must_use = "a worker that sleeps does not learn that it has to end"]
-pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize> {
+pub(super) fn resize(pool: &Shared, list: &[Arc<Thread>], wanted: usize) -> Vec<usize> {
     let mut asked = Vec::new();
     pool.threads.set_workers(wanted);
     for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
@@ -283,8 +259,8 @@ pub(super) fn wake(pool: &Shared, asked: &[usize]) {
 }
 
 /// Workers that were not asked to end.
-pub(super) fn staying(pool: &Shared, list: &[Thread]) -> usize {
-    let staying = |thread: &&Thread| thread.is_worker() && !pool.is_asked_to_end(thread.seat);
+pub(super) fn staying(pool: &Shared, list: &[Arc<Thread>]) -> usize {
+    let staying = |thread: &&Arc<Thread>| thread.is_worker() && !pool.is_asked_to_end(thread.seat);
     list.iter().filter(staying).count()
 }
 
@@ -292,7 +268,7 @@ pub(super) fn staying(pool: &Shared, list: &[Thread]) -> usize {
 /// the number that it was to have before.
 fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
     let missing =
-        |list: &[Thread]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
+        |list: &[Arc<Thread>]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
     loop {
         let list = pool.threads.list.lock();
         if staying(pool, &list) > 0 {
@@ -319,7 +295,7 @@ pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
     // The function that names threads may wait, as all users' code may: the start of a spare would call it again. A
     // pool that is being dropped starts no more threads, but the jobs that its workers are in still end. The closer
     // raises the flag before it takes the lock to collect the threads that it joins.
-    let wanted = |_: &[Thread]| !pool.holders.is_closing();
+    let wanted = |_: &[Arc<Thread>]| !pool.holders.is_closing();
     pool.threads.config.spares
         && !frames::is_naming(&**pool)
         && start_thread(pool, Kind::Spare, wanted).is_ok_and(|started| {
@@ -333,7 +309,7 @@ pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
 fn start_thread(
     pool: &Arc<Shared>,
     kind: Kind,
-    wanted: impl Fn(&[Thread]) -> bool,
+    wanted: impl Fn(&[Arc<Thread>]) -> bool,
 ) -> io::Result<bool> {
     let config = &pool.threads.config;
     pool.injector.note_rival();
@@ -352,27 +328,21 @@ fn start_thread(
         pool.seats.workers.release(index);
         return Ok(false);
     };
-    // Before the thread starts, which counts it down.
-    pool.threads.coming.rise();
     let own = place.clone();
     let begun = move || {
-        own.pool.threads.has_come();
         own.live();
         own.pool.threads.let_others_begin();
     };
     match builder.spawn(begun) {
         Ok(handle) => {
-            if let Some(entry) = place.entry(&mut list) {
-                entry.thread = Some(handle.thread().into());
-                entry.handle = Some(handle);
-            }
+            let _set = place.thread.thread.set(handle.thread().into());
+            *place.thread.handle.lock() = Some(handle);
             Ok(true)
         }
         Err(error) => {
-            place.unlist(&mut list);
+            list.retain(|entry| !Arc::ptr_eq(entry, &place.thread));
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);
-            pool.threads.has_come();
             place.abandon();
             Err(error)
         }

@@ -95,15 +95,14 @@ impl Pool {
             threadless::announce();
         }
         // Threads start under the same lock; from now on none starts.
-        let threads = std::mem::take(&mut *shared.threads.list.lock());
+        let threads = shared.threads.list.lock().clone();
         if stand_in::is_worker_or_stands_in() || !thread::can_join() {
             // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {
                 let listener = shared.threads.ended.listen();
-                if threads
-                    .iter()
-                    .all(|thread| thread.has_ended() || thread.is_here() || thread.handle.is_none())
-                {
+                if threads.iter().all(|thread| {
+                    thread.has_ended() || thread.is_here() || thread.handle.lock().is_none()
+                }) {
                     break;
                 }
                 wait_beside_tasks(listener);
@@ -112,8 +111,7 @@ impl Pool {
         let others = threads.into_iter().filter(|thread| !thread.is_here());
         // Where this thread cannot join, nothing is left of the others but their thread-locals.
         if thread::can_join() {
-            let handles = others.filter_map(|thread| thread.handle);
-            shared.threads.join(handles.collect());
+            shared.threads.join(others.collect());
         }
         threadless::unregister(shared);
         #[cfg(feature = "inspect")]
@@ -161,7 +159,7 @@ impl HostedWorker {
     /// ```
     #[must_use = "the call only reads a value"]
     pub fn index(&self) -> usize {
-        self.place.as_ref().map_or(0, |place| place.index)
+        self.place.as_ref().map_or(0, |place| place.thread.seat)
     }
 
     /// Runs the worker on this thread, with its hooks, until the executor is dropped or asks it to end.
@@ -193,12 +191,9 @@ impl HostedWorker {
     pub fn run(mut self) {
         terrace_thread::internal::make_way();
         if let Some(place) = self.place.take() {
-            let list = || place.pool.threads.list.lock();
-            if let Some(entry) = place.entry(&mut list()) {
-                entry.thread = Some(thread::current());
-            }
+            let _set = place.thread.thread.set(thread::current());
             place.live();
-            place.unlist(&mut list());
+            place.pool.threads.unlist(&place.thread);
         }
     }
 }
@@ -210,7 +205,7 @@ impl Drop for HostedWorker {
         };
         let pool = &place.pool;
         change_workers(pool, None, |list| {
-            place.unlist(list);
+            list.retain(|entry| !Arc::ptr_eq(entry, &place.thread));
             Some(staying(pool, list)).filter(|left| *left < pool.workers())
         });
         place.abandon();

@@ -20,10 +20,12 @@ use terrace_trace::report::count;
 use super::block_on::block_on;
 use super::life::{resize, wake};
 use super::{driver, stand_in, threadless};
+use crate::guard::OnDrop;
 use crate::parts::threads::Thread;
 use crate::parts::waiters::block;
 use crate::pool::dump::Dump;
 use crate::pool::{Shared, frames, runner, schedule};
+use crate::tuned::PERIOD;
 use crate::work::bystander_has_work;
 
 /// What becomes of an executor's tasks when its threads are ended.
@@ -234,15 +236,19 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
         "a task waits for the end of all tasks of its own executor, so also for its own end. Pass a limit, await the \
          other tasks, or call this outside of the executor"
     );
-    let waiter = pool.quiet.enter();
+    let handshake = &pool.quiet.handshake;
+    // Else an ender may not notify, and this looks from time to time.
+    let is_seen = handshake.enter();
+    let _waits = OnDrop(|| handshake.leave());
     loop {
-        let listener = waiter.listen();
+        let listener = pool.quiet.event.listen();
         let tasks = pool.seats.active();
         if tasks == 0 {
             return Ok(());
         }
         let is_over = || deadline.is_some_and(|deadline| deadline <= Instant::now());
-        let next = waiter.looks_at(deadline);
+        let soon = (!is_seen).then(|| Instant::now() + PERIOD);
+        let next = deadline.into_iter().chain(soon).min();
         let notified = !is_over()
             && if pool.workers() > 0 {
                 wait_for(listener, next, || false)
@@ -251,7 +257,7 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
                     bystander_has_work(pool)
                 })
             };
-        if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
+        if !notified && (is_seen || is_over()) && pool.seats.active() > 0 {
             return Err(StillRunning {
                 threads: 0,
                 tasks: pool.seats.active(),
@@ -329,9 +335,9 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
 
 /// The threads of the pool that have yet to end. All of them, while it has no workers; if it has got workers again, those that were asked
 /// to end before, and have not been asked to stay.
-fn ending<'l>(pool: &Shared, list: &'l [Thread]) -> impl Iterator<Item = &'l Thread> {
+fn ending<'l>(pool: &Shared, list: &'l [Arc<Thread>]) -> impl Iterator<Item = &'l Arc<Thread>> {
     list.iter().filter(move |thread| {
-        let stays = || !thread.gone && !pool.is_asked_to_end(thread.seat);
+        let stays = || !thread.gone.get() && !pool.is_asked_to_end(thread.seat);
         !thread.has_ended() && (pool.workers() == 0 || !stays())
     })
 }
@@ -348,13 +354,11 @@ fn ending<'l>(pool: &Shared, list: &'l [Thread]) -> impl Iterator<Item = &'l Thr
 /// tells them by `Threads::passes`: when they look, it may have left its own call already.
 struct Caller<'p> {
     pool: &'p Shared,
-    /// The pool whose worker this is.
-    own_pool: Option<Arc<Shared>>,
     /// Whether it is a thread of an executor.
     is_inside: bool,
-    /// Whether this call has marked the thread, rather than a call that this one is nested in.
-    marked: bool,
-    /// `Threads::passes` when it was marked, if it is a thread of `pool`.
+    /// The thread, if this call has marked it, rather than a call that this one is nested in.
+    marked: Option<Arc<Thread>>,
+    /// `Threads::passes` at the beginning, if it is a thread of `pool`.
     passes: Option<usize>,
 }
 
@@ -362,18 +366,24 @@ impl<'p> Caller<'p> {
     fn new(pool: &'p Shared) -> Self {
         let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool.arc()));
         let own = own_pool.as_deref().unwrap_or(pool);
-        let mark = own.threads.mark();
-        let marked = mark.is_some_and(|mark| mark.is_first);
-        if marked {
+        let list = own.threads.list.lock();
+        let thread = list.iter().find(|thread| thread.is_here()).cloned();
+        let is_listed = thread.is_some();
+        let passes = own.threads.passes.get();
+        // Only the thread itself counts itself out, and never in the middle of a `shutdown`.
+        let marked = thread.filter(|thread| !thread.in_shutdown.get());
+        if let Some(thread) = &marked {
+            thread.in_shutdown.set(true);
+        }
+        drop(list);
+        if marked.is_some() {
             own.threads.ended.notify(usize::MAX);
         }
-        let in_pool = mark.filter(|_| ptr::eq(own, pool));
         Self {
             pool,
-            is_inside: own_pool.is_some() || mark.is_some(),
+            is_inside: own_pool.is_some() || is_listed,
             marked,
-            passes: in_pool.map(|mark| mark.passes),
-            own_pool,
+            passes: (is_listed && ptr::eq(own, pool)).then_some(passes),
         }
     }
 
@@ -387,12 +397,12 @@ impl<'p> Caller<'p> {
         if !self.is_inside {
             return ending().next().is_none();
         }
-        if ending().any(|thread| !thread.in_shutdown) {
+        if ending().any(|thread| !thread.in_shutdown.get()) {
             // Ordering: Relaxed, accessed under the lock.
             let passes = threads.passes.get();
             return self.passes.is_some_and(|before| before != passes);
         }
-        let inside = |thread: &Thread| thread.shuts_down() && !thread.is_here();
+        let inside = |thread: &Arc<Thread>| thread.shuts_down() && !thread.is_here();
         let others = list.iter().any(inside);
         if others {
             threads.passes.rise();
@@ -409,23 +419,21 @@ impl<'p> Caller<'p> {
         if !thread::can_join() {
             return;
         }
-        let ended = |thread: &&mut Thread| {
-            thread.has_ended() && !(self.is_inside && thread.in_shutdown) && !thread.is_here()
+        let ended = |thread: &&Arc<Thread>| {
+            let is_inside = self.is_inside && thread.in_shutdown.get();
+            thread.has_ended() && !is_inside && !thread.is_here()
         };
-        let handles = {
-            let mut list = self.pool.threads.list.lock();
-            let ended = list.iter_mut().filter(ended);
-            ended.filter_map(|thread| thread.handle.take()).collect()
-        };
-        self.pool.threads.join(handles);
+        let threads = &self.pool.threads;
+        let ended: Vec<_> = threads.list.lock().iter().filter(ended).cloned().collect();
+        threads.join(ended);
     }
 }
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
-        if self.marked {
-            let own = self.own_pool.as_deref().unwrap_or(self.pool);
-            own.threads.unmark();
+        if let Some(thread) = &self.marked {
+            // Without the lock: a thread that sees this took the lock after `is_alone`, and sees what that wrote.
+            thread.in_shutdown.set(false);
         }
     }
 }

@@ -9,10 +9,10 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::task::Waker;
 
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
+use terrace_thread::internal::thread_waker;
 
 use super::life;
 use crate::parts::forks::By;
@@ -106,43 +106,29 @@ impl Place<'_> {
         (self.before_sleep)()
     }
 
-    /// Sleeps as the worker would in `R`, unless `ready` sees a reason not to. `park` sleeps until the thread is notified; `waker`
-    /// notifies it.
-    pub(super) fn sleep(
-        &self,
-        ready: impl Fn() -> bool,
-        waker: impl Fn() -> Waker,
-        park: impl Fn(),
-    ) {
+    /// Sleeps as the worker would in `R`, unless `ready` sees a reason not to. `park` sleeps until the thread is notified.
+    pub(super) fn sleep(&self, ready: impl Fn() -> bool, park: impl Fn()) {
+        let idle = &self.pool.idle;
         let resort = LastResort {
             pool: self.pool,
             nested_help: &self.nested_help,
             in_hook: false,
         };
-        let sleep = |scan: &Scan<'_, '_>| self.sleep_once(scan, &ready, &waker, &park);
+        let sleep = |scan: &Scan<'_, '_>| {
+            let begin = |held: &Held| idle.begin_wait(held, scan, thread_waker());
+            let is_last = self.with_held(begin) == Some(true);
+            let is_ready = ready();
+            if is_ready {
+                yield_now();
+            } else if !is_last {
+                park();
+            }
+            self.with_held(|held| idle.end_wait(held));
+            is_last && !is_ready
+        };
         resort.sleep(self.worker, sleep, |taken| {
             taken.found.run_as_guest(self.pool);
         });
-    }
-
-    /// Whether all live workers wait, as this thread does, and there is work. Else the thread slept, or saw a reason not to.
-    fn sleep_once(
-        &self,
-        scan: &Scan<'_, '_>,
-        ready: impl Fn() -> bool,
-        waker: impl Fn() -> Waker,
-        park: impl Fn(),
-    ) -> bool {
-        let idle = &self.pool.idle;
-        let is_last = self.with_held(|held| idle.begin_wait(held, scan, waker())) == Some(true);
-        let is_ready = ready();
-        if is_ready {
-            yield_now();
-        } else if !is_last {
-            park();
-        }
-        self.with_held(|held| idle.end_wait(held));
-        is_last && !is_ready
     }
 
     /// Calls `f`, which runs no code of users, with the place, unless the worker has got it back.

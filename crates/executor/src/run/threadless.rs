@@ -35,15 +35,14 @@ terrace_sync::thread_local! {
 /// Adds a pool without workers to the pools that waiting threads drive. The caller then calls [`announce`], without a
 /// lock.
 pub(crate) fn register(pool: &Arc<Shared>) {
-    let weak = Arc::downgrade(pool);
     let mut pools = POOLS.lock();
-    if !pools.iter().any(|other| other.ptr_eq(&weak)) {
-        pools.push(weak);
+    if !pool.may_drive.get() {
+        pools.push(Arc::downgrade(pool));
         pool.may_drive.set(true);
         pool.was_driven.set(true);
         // Ordering: Relaxed, a hint. A thread that has to see the pool's tasks got the pool from another thread after
         // this, or sees the announcement (`Broadcast`).
-        COUNT.fetch_add(1, Ordering::Relaxed);
+        COUNT.store(pools.len(), Ordering::Relaxed);
     }
 }
 
@@ -60,10 +59,9 @@ pub(crate) fn unregister(pool: &Shared) {
     }
     let mut pools = POOLS.lock();
     pool.may_drive.set(false);
-    let before = pools.len();
     pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
     // Ordering: Relaxed, a hint; the caller registered the pool itself, under the lock.
-    COUNT.fetch_sub(before - pools.len(), Ordering::Relaxed);
+    COUNT.store(pools.len(), Ordering::Relaxed);
 }
 
 /// Whether there is a pool without workers; a hint.

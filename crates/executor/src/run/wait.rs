@@ -143,10 +143,16 @@ pub(crate) fn wait<W: WaitFor>(own: &mut W, drives: Drives<'_>) {
         threadless::subscribe();
         own.announce_sleep();
         pause_forking();
-        let notified = runner::with_worker(|worker| match worker {
-            Some(worker) => sleep_on_worker(worker, own, &local, &threadless),
-            None => sleep_off_workers(own, &local, &threadless),
+        // The program may wait beside its worker's future, between two polls.
+        leave_park();
+        // Pools without workers wake through their event, so the thread listens before its last look.
+        let listening = Listening::to(&threadless);
+        let ready = || anything(own, &local) || listening.has_work();
+        runner::with_worker(|worker| match worker {
+            Some(worker) => sleep_on_worker(worker, ready),
+            None => sleep_off_workers(ready),
         });
+        let notified = listening.end();
         resume_forking();
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
@@ -211,46 +217,29 @@ fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {
 }
 
 /// Sleeps on the thread's own parker.
-fn sleep_off_workers(
-    own: &impl WaitFor,
-    local: &LocalTasks,
-    threadless: &ThreadlessPools<'_>,
-) -> usize {
-    // Pools without workers wake through their event, so the thread listens before its last look.
-    let listening = Listening::to(threadless);
-    let ready = || anything(own, local) || listening.has_work();
+fn sleep_off_workers(ready: impl Fn() -> bool) {
     let sleep = || {
         terrace_trace::park();
         terrace_thread::park();
         terrace_trace::unpark();
     };
     stand_in::with_place(|place| match place {
-        Some(place) => place.sleep(ready, internal::thread_waker, sleep),
+        Some(place) => place.sleep(ready, sleep),
         // Work came in the last moment, or a pusher has announced it and not pushed it yet.
         None if ready() => yield_now(),
         None => sleep(),
     });
-    listening.end()
 }
 
 /// Sleeps in `R`. Its own event wakes it, pinned tasks do, and the rule of last resort.
-fn sleep_on_worker(
-    worker: &Runner<'_>,
-    own: &impl WaitFor,
-    local: &LocalTasks,
-    threadless: &ThreadlessPools<'_>,
-) -> usize {
+fn sleep_on_worker(worker: &Runner<'_>, ready: impl Fn() -> bool) {
     let pool = worker.pool;
     worker.waits();
-    // The program may wait beside its worker's future, between two polls.
-    leave_park();
-    let listening = Listening::to(threadless);
-    let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park();
     worker.seat.asleep.set(Began::here(thread_id));
     let sleep = |scan: &Scan<'_, '_>| {
         let _asleep = Awake::pause();
-        let ended = pool.idle.wait_restricted(worker.index, scan, ready);
+        let ended = pool.idle.wait_restricted(worker.index, scan, &ready);
         matches!(ended, Restricted::LastResort)
     };
     let resort = LastResort {
@@ -262,5 +251,4 @@ fn sleep_on_worker(
         worker.enter(|| taken.found.run(pool));
     });
     terrace_trace::unpark();
-    listening.end()
 }

@@ -180,6 +180,17 @@ unsafe fn push_own(slot: &Slot<Shared>, child: Runnable) {
     }
 }
 
+/// Puts a child into the list of its scope, on another thread than the scope's. `wake` wakes the scope's thread.
+#[inline]
+fn push_remote(slot: &Slot<Shared>, pool: &Shared, child: Runnable, wake: impl FnOnce()) {
+    slot.core.push_remote(child);
+    match after_push(slot, pool, runner::is_worker_of(pool)) {
+        Wakes::None => {}
+        Wakes::Worker => pool.publish(),
+        Wakes::Waiter => wake(),
+    }
+}
+
 /// Puts a child that was just made into the list of its scope.
 ///
 /// # Safety
@@ -193,17 +204,12 @@ pub(super) unsafe fn push_spawned(slot: &Slot<Shared>, child: Runnable) {
     }
     // SAFETY: an open scope borrows its pool.
     let pool = unsafe { &*slot.pool() };
-    core.push_remote(child);
-    match after_push(slot, pool, runner::is_worker_of(pool)) {
-        Wakes::None => {}
-        Wakes::Worker => pool.publish(),
-        Wakes::Waiter => {
-            if core.claim_wake() {
-                // SAFETY: the caller keeps the scope open.
-                unsafe { core.waiter() }.notify();
-            }
+    push_remote(slot, pool, child, || {
+        if core.claim_wake() {
+            // SAFETY: the caller keeps the scope open.
+            unsafe { core.waiter() }.notify();
         }
-    }
+    });
 }
 
 impl Core for Slot<Shared> {}
@@ -225,15 +231,8 @@ impl Schedule for Slot<Shared> {
         let pool = unsafe { &*slot.pool() }.arc();
         // SAFETY: the same child keeps the scope open up to the push.
         let waiter = unsafe { core.waiter() };
-        core.push_remote(child);
-        match after_push(slot, &pool, runner::is_worker_of(&*pool)) {
-            Wakes::None => {}
-            Wakes::Worker => pool.publish(),
-            Wakes::Waiter => {
-                // The pusher does not claim the flag. It may belong to the slot's next scope by
-                // now, whose waiter would then sleep on. One wake too many does no harm.
-                waiter.notify();
-            }
-        }
+        // The pusher does not claim the flag. It may belong to the slot's next scope by now, whose waiter would then sleep on. One wake
+        // too many does no harm.
+        push_remote(slot, &pool, child, || waiter.notify());
     }
 }
