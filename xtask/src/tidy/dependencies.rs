@@ -9,7 +9,13 @@ use crate::source::Source;
 use crate::workspace::Workspace;
 
 /// What the executors are built from; each is used in the code of at least one layer.
-const CHOSEN: [&str; 4] = ["async-task", "concurrent-queue", "slab", "pin-project-lite"];
+const CHOSEN: [&str; 5] = [
+    "async-task",
+    "concurrent-queue",
+    "slab",
+    "event-listener",
+    "pin-project-lite",
+];
 
 /// The directory of a package, what it depends on, and whether for tests.
 pub(super) type Dependency = (PathBuf, String, bool);

@@ -11,7 +11,7 @@ use terrace_sync::thread::{self, JoinHandle};
 use terrace_sync::{Arc, Mutex, OnceLock};
 use terrace_thread::ThreadSpawner;
 
-use super::waiters::Event;
+use super::waiters::Ends;
 use super::{Flag, Level};
 use crate::tuned::FEW_SPARES;
 
@@ -102,7 +102,7 @@ pub(crate) struct Threads {
     /// Whether the pool has ever had workers.
     pub(crate) were_any: Flag,
     /// Notified when a thread has begun, or has counted itself out, and when the others need no longer wait for a thread.
-    pub(crate) ended: Event,
+    pub(crate) ended: Ends,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
     pub(crate) passes: Level,
     /// Spares that were started, have not reached their loop, and have not waited in their start hook. Also threads that the watch has asked to

@@ -1,8 +1,12 @@
 //! The threads and futures that wait for something of a pool: its quiet, a thread's end, work.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Wake, Waker};
+#[cfg(terrace_shuttle)]
+use std::pin::Pin;
+use std::pin::pin;
+#[cfg(terrace_shuttle)]
+use std::task::Poll;
+use std::task::{Context, Wake, Waker};
 use std::time::Instant;
 
 use terrace_sync::thread::Thread;
@@ -12,11 +16,18 @@ use super::Level;
 use super::seat::Seats;
 use crate::protocol::end::Quiet;
 
+#[cfg(terrace_shuttle)]
+pub(crate) use self::Event as Ends;
+/// Threads wait by it for the end of a thread, or of all tasks. A notifier of `event-listener` calls wakers under a lock of `std`. There the
+/// checker of schedules would block its one thread, so a model gets [`Event`].
+#[cfg(not(terrace_shuttle))]
+pub(crate) use event_listener::Event as Ends;
+
 /// The threads that wait until every task of a pool has ended: the handshake [`Quiet`], and the event that it notifies.
 #[derive(Default)]
 pub(crate) struct QuietWaiters {
     pub(crate) handshake: Quiet,
-    pub(crate) event: Event,
+    pub(crate) event: Ends,
 }
 
 impl QuietWaiters {
@@ -56,6 +67,7 @@ struct List {
 
 impl Event {
     /// A listener for one notification, which gets its waker when it is polled.
+    #[cfg(terrace_shuttle)]
     pub(crate) fn listen(&self) -> Listener<'_> {
         self.listen_by(Waker::noop().clone())
     }
@@ -120,6 +132,7 @@ impl Listener<'_> {
     }
 }
 
+#[cfg(terrace_shuttle)]
 impl Future for Listener<'_> {
     type Output = ();
 

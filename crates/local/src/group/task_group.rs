@@ -73,8 +73,9 @@ const WORTH_A_YIELD: usize = 2;
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. The first of each 16 to end takes one more. Between two polls of the
 /// group, 1,024 children (512 on 32-bit targets) wake its task at most once. A poll looks at one word for each 1,024 slots, and at the
-/// children that have ended. A new child takes the slot of one that has ended: so the group has as many slots as children ran at once
-/// since it was empty. A poll with another waker than that of the last one gives each child a new one.
+/// children that have ended. A new child takes the slot of one that has ended. A poll that finds more than two blocks of 16
+/// slots beyond one a child moves the children together, and gives each a new waker. A poll with another waker than that of the last
+/// one gives new ones, too.
 ///
 /// # Examples
 ///

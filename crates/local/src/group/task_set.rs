@@ -75,7 +75,8 @@ impl core::error::Error for TaskError {}
 /// A task takes a slot, and each 16 of them an allocation once the set waits or looks. Its end takes up to four read-modify-writes more
 /// than that of a task alone. Between two polls of the set, 1,024 tasks (512 on 32-bit targets) wake its task at most once, and so do all
 /// spawns together. A poll looks at one word for each 1,024 slots, and at the tasks that have ended. A new task takes the slot of one
-/// that has ended: so the set has as many slots as tasks ran at once since it was empty. An abort by number looks for it in all slots.
+/// that has ended. A poll that finds more than two blocks of 16 slots beyond one a task moves the tasks together, and gives each a new
+/// waker. An abort by number looks for it in all slots.
 ///
 /// A poll with another waker than that of the last one gives each task a new one. So a set of thousands is best awaited by one task or by
 /// one `block_on`. A thread that is no worker may also call `block_on` for each result: its waker stays the same.

@@ -1,8 +1,8 @@
 //! [`Tasks`]: the children of a group, or the tasks of a set, that have not ended.
 //!
 //! Each has a slot of a slab, and each [`CHILDREN`] slots have a [`Block`], through which their tasks wake the owner of the list. So a slot is
-//! used again where its task has ended, and tasks that go on for long keep no slots of others. A late wake of the task before costs the
-//! next one in its slot a poll.
+//! used again where its task has ended. A late wake of the task before costs the next one in its slot a poll. Where most tasks have
+//! ended, those that are left move together: tasks that go on for long keep no slots of others.
 //!
 //! Blocks are in groups of [`BLOCKS`]: the first one of each is the front of the others. It names those in which a task has woken the
 //! owner, and a look polls no tasks of others.
@@ -116,6 +116,29 @@ impl<T> Tasks<T> {
 
     /// As [`look`](Self::look), beside the owner's task: the tasks go on to wake that one, or `waker` if none has ever waited.
     pub(super) fn look_beside(&mut self, waker: &Waker) {
+        match self.blocks.first() {
+            Some(front) if self.blocks.len() > self.running.len() + 2 => {
+                let waker = front.waker().clone();
+                self.move_together();
+                self.poll_new(&waker);
+            }
+            _ => self.poll_new(waker),
+        }
+        self.poll_woken();
+    }
+
+    /// Most tasks have ended: those that are left take the first slots, and are polled as new ones.
+    #[cold]
+    fn move_together(&mut self) {
+        self.blocks.clear();
+        self.new.clear();
+        for (_, task) in core::mem::take(&mut self.running) {
+            self.new.push(self.running.insert(task));
+        }
+    }
+
+    /// Polls new tasks.
+    fn poll_new(&mut self, waker: &Waker) {
         for at in 0..self.new.len() {
             let slot = self.new[at];
             // Leaves no waker but that of the last look.
@@ -132,7 +155,6 @@ impl<T> Tasks<T> {
             }
         }
         self.new.clear();
-        self.poll_woken();
     }
 
     /// Adds a block, whose waker is that of the other blocks, or this one.
