@@ -341,7 +341,7 @@ impl<T, M> FallibleTask<T, M> {
             Kind::Shared => {
                 // SAFETY: the kind says so.
                 let task = unsafe { self.as_shared() };
-                self.word = tags(TAG);
+                core::mem::forget(self);
                 ManuallyDrop::into_inner(task).detach();
             }
             Kind::Local(cell) => self.end(cell, HandleEnd::Detach),
