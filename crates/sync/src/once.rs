@@ -40,7 +40,10 @@ mod modelled {
             self.cell.get()
         }
 
-        /// Writes the value, or gives it back if the cell was written before.
+        /// Writes the value.
+        ///
+        /// # Errors
+        /// The value, if the cell was written before.
         pub fn set(&self, value: T) -> Result<(), T> {
             let _alone = self.writers.lock();
             self.cell.set(value)
