@@ -47,7 +47,7 @@ const READY: usize = TAG | 4;
 const TAGS: usize = TAG | CANCELLED | READY;
 const _: () = assert!(align_of::<Header>() > TAGS);
 
-/// A spawned task whose output is `None` if it was cancelled, or taken before; else as [`Task`].
+/// A spawned task whose output is `None` if it was cancelled, or taken before; else as [`Task`](super::Task).
 ///
 /// # Examples
 ///
