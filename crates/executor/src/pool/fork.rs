@@ -13,18 +13,18 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::{fmt, ptr};
 
-use terrace_queue::fork::{ForkDeque, Owner};
+use terrace_queue::fork::Owner;
 use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
 use super::Shared;
 use super::runner::{self, Runner};
-use crate::parts::forks::{By, ForkSeat};
+use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
 use crate::protocol::job::JobRef;
 
 /// A seat of a pool.
-pub(crate) type Seat = ForkSeat<Shared, Job>;
+pub(crate) type Seat = ForkSeat<Shared>;
 
 terrace_sync::thread_local! {
     /// The innermost seat; null where there is none. Plain data without a destructor, so that it can be read at any time
@@ -55,18 +55,14 @@ fn take_as_worker() -> *const Seat {
     runner::with_worker(|worker| worker.map_or(ptr::null(), of_worker))
 }
 
-/// The seat of this worker, which runs on this thread, if it has forked.
-fn seat_of<'s>(worker: &Runner<'_>) -> Option<&'s Seat> {
-    seats().find(|seat| seat.by() == By::Worker && seat.is_of(worker.pool))
-}
-
 /// The seat of this thread's worker. One that has none yet takes it now, and puts it at the end of the list.
 fn of_worker(worker: &Runner<'_>) -> *const Seat {
-    if let Some(seat) = seat_of(worker) {
+    if let Some(seat) = worker.fork.get() {
         return seat;
     }
     let pool = worker.pool;
     let seat = pool.forks.enter(pool, By::Worker);
+    worker.fork.set(Some(seat));
     link_after(seats().last(), seat);
     seat
 }
@@ -89,7 +85,7 @@ pub(crate) fn seat_in(pool: &Shared) -> *const Seat {
 
 /// The worker leaves its place: it gives its seat back. It runs no code of users any more.
 pub(crate) fn leave_fork_seat(worker: &Runner<'_>) {
-    if let Some(seat) = seat_of(worker) {
+    if let Some(seat) = worker.fork.take() {
         link_after(
             seats().find(|inner| ptr::eq(inner.outer.get(), seat)),
             ptr::null(),
@@ -143,7 +139,7 @@ pub(crate) fn resume_forking() {
 
 /// A worker is about to park, between two jobs.
 pub(crate) fn stop_forking(worker: &Runner<'_>) {
-    if let Some(seat) = seat_of(worker) {
+    if let Some(seat) = worker.fork.get() {
         seat.rest();
     }
 }
@@ -182,7 +178,7 @@ pub struct Worker {
     /// Null if there is none.
     seat: *const Seat,
     /// The deque of the seat, or null: a join needs no more, mostly.
-    deque: *const ForkDeque<Job>,
+    deque: *const Deque,
     on_thread: PhantomData<*const ()>,
 }
 
@@ -262,7 +258,7 @@ impl Worker {
 
     /// The owner's side of the deque in its seat.
     #[inline(always)]
-    pub(crate) fn owner(&self) -> Option<Owner<'_, Job>> {
+    pub(crate) fn owner(&self) -> Option<Owner<'_, JobWord>> {
         // SAFETY: the seat, and so its deque, is this thread's for as long as the handle lives.
         let deque = unsafe { self.deque.as_ref() }?;
         // SAFETY: one thread holds the seat, and handles are not `Sync`. `Forks::enter` orders threads that change.
@@ -295,9 +291,10 @@ pub(crate) struct Claimed(Job);
 
 impl Claimed {
     /// # Safety
-    /// The calling thread has claimed the job.
-    pub(crate) unsafe fn new(job: Job) -> Self {
-        Self(job)
+    /// The calling thread has claimed the job, which came out of a deque of a pool.
+    pub(crate) unsafe fn new(job: JobWord) -> Self {
+        // SAFETY: deques of a pool hold jobs of this type.
+        Self(unsafe { job.typed() })
     }
 
     /// The function that runs jobs of this call-site.
@@ -323,11 +320,11 @@ impl Claimed {
                     // SAFETY: this thread has claimed the job.
                     unsafe { job.header() }.begun(root);
                 }
-                let outer = seat.root.replace(root.map(|_| job));
+                let outer = seat.mine.root.replace(root.map(|_| JobWord::of(job)));
                 let migrated = seat.mine.migrated.replace(true);
                 // SAFETY: this thread has claimed the job, and runs it once.
                 unsafe { job.execute(&worker) };
-                seat.root.set(outer);
+                seat.mine.root.set(outer);
                 seat.mine.migrated.set(migrated);
                 if let (Some(nest), Some(root)) = (nest, root) {
                     nest.end(&owner, root);

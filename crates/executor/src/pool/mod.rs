@@ -22,15 +22,14 @@ use crate::parts::forks::Forks;
 use crate::parts::injector::{Injector, Lanes};
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls;
-use crate::parts::pacing::Beat;
 use crate::parts::processor::cores;
-use crate::parts::scopes::{Looking, Scopes, Slot};
+use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
 use crate::parts::threads::Threads;
 use crate::parts::waiters::{Event, QuietWaiters};
 use crate::parts::{Flag, Level};
 use crate::protocol::end::Holders;
-use crate::protocol::publish::{Alarm, Sight};
+use crate::protocol::publish::Alarm;
 use crate::tuned::FEW_SPARES;
 
 /// The state of a pool.
@@ -47,10 +46,8 @@ pub(crate) struct Shared {
     pub(crate) seats: Seats,
     /// Open scopes.
     pub(crate) scopes: Scopes<Shared>,
-    /// How often a sentinel looks at scopes and slots.
-    pub(crate) beat: Beat,
     /// The seats of threads that fork.
-    pub(crate) forks: Forks<Shared, fork::Job>,
+    pub(crate) forks: Forks<Shared>,
     /// Tasks to wake when the pool is dropped.
     pub(crate) registry: Registry,
     /// What happens to the panic of a detached task.
@@ -105,7 +102,6 @@ impl Shared {
             injector: Injector::default(),
             seats: Seats::default(),
             scopes: Scopes::new(),
-            beat: Beat::default(),
             forks: Forks::new(),
             registry: Registry::default(),
             handler,
@@ -141,6 +137,15 @@ impl Shared {
         self.threads.workers()
     }
 
+    /// Its threads, as decisions about scopes see them.
+    #[inline]
+    pub(crate) fn crew(&self) -> Crew<'_> {
+        Crew {
+            idle: &self.idle,
+            workers: self.workers(),
+        }
+    }
+
     /// Hands a payload that no task's handle and no scope will see to the handler.
     pub(crate) fn report(&self, payload: Payload) {
         match &self.handler {
@@ -167,68 +172,29 @@ impl Shared {
     }
 }
 
-/// The one question before a wake, and before an awake worker takes what another thread would come to: how many threads more the work is worth.
 impl Shared {
-    /// Threads that are busy with the pool's work: awake workers, threads off the pool that drive a scope, and guests in the middle of a
-    /// join; a hint. A worker that has announced its sleep is none of them.
-    pub(crate) fn busy(&self) -> usize {
-        let workers = self.idle.awake();
-        let guests = self.forks.guests(|thread| self.scopes.is_driver(thread));
-        // A thread whose scope sleeps, and that runs a scope of another sleeper on top of it, is counted out twice for that time.
-        let drivers = self.scopes.drivers.get();
-        workers.wrapping_add(drivers).wrapping_add(guests)
+    /// How many processors the awake workers of the pool leave, and the guests that fork. A thread wakes no more workers for work that others
+    /// could take: more awake workers than processors take turns, and pay for each turn. Should the awake ones block their threads, the
+    /// last searcher still wakes one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)), and a sentinel takes
+    /// what stands still.
+    pub(crate) fn processors_left(&self) -> usize {
+        cores().saturating_sub(self.busy())
     }
 
-    /// The *bound*: how many threads may be busy beside those that are, before another wake is left to the sentinel. One for each
-    /// processor: more of them take turns, and pay for each turn. Should the awake ones block their threads, the last searcher still wakes
-    /// one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)), and a sentinel takes what stands still. Where threads
-    /// were seen to block lately, any number may be busy.
-    pub(crate) fn room(&self, looking: Looking) -> usize {
-        if self.scopes.is_blocking() {
-            return usize::MAX;
-        }
-        // A worker that is awake would not be one more. If its answer differed from that of its next look before a sleep, it would find
-        // nothing, park, see the item, search again, and so on.
-        let own = usize::from(looking == Looking::Awake);
-        (cores() + own).saturating_sub(self.busy())
+    /// Awake workers, and guests that fork.
+    fn busy(&self) -> usize {
+        self.idle.awake() + self.forks.guests()
     }
 
-    /// How many threads the children in `slot` are worth, beside the one that comes to one of them soon. At most as many as may become
-    /// busy.
-    pub(crate) fn surplus(&self, slot: &Slot<Self>) -> usize {
-        if !self.scopes.worth_taking(slot) {
-            return 0;
-        }
-        let (pacing, blocking) = (self.scopes.pacing(slot), self.scopes.is_blocking());
-        // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its
-        // body has ended, and the worker that asks runs one.
-        let in_body = || !slot.core.is_asleep() && pacing.body_is_long();
-        let soon = usize::from(!blocking && !in_body());
-        let queued = slot.core.len().saturating_sub(soon);
-        if queued == 0 || !(blocking || pacing.worth_waking(queued)) {
-            return 0;
-        }
-        queued.min(self.room(Looking::ToWake))
-    }
-
-    /// What the list of `slot` means for a worker.
-    #[inline]
-    pub(crate) fn offer(&self, slot: &Slot<Self>, looking: Looking) -> Sight {
-        if slot.core.is_empty() {
-            return Sight::Nothing;
-        }
-        let is_ready = slot.core.is_asleep()
-            || match looking {
-                Looking::ToWake | Looking::InWait => self.surplus(slot) > 0,
-                Looking::Awake | Looking::Parking => {
-                    self.scopes.worth_taking(slot) && self.room(looking) > 0
-                }
-            };
-        if is_ready {
-            Sight::Ready
-        } else {
-            Sight::Covered
-        }
+    /// Whether a worker may take an offered job of a join: it has a processor beside the threads that are busy. Or threads were seen
+    /// to block lately: then any number of them may be busy.
+    pub(crate) fn may_join_in(&self, looking: Looking) -> bool {
+        let others = match looking {
+            // The worker counts as busy.
+            Looking::Awake => self.busy().saturating_sub(1),
+            Looking::Parking | Looking::ToWake => self.busy(),
+        };
+        others < cores() || self.scopes.is_blocking()
     }
 }
 
@@ -287,7 +253,7 @@ impl Shared {
     /// The waiter calls this between children when the estimate of their length has changed. It wakes another thread if
     /// the children queued in `slot` are now worth it.
     pub(crate) fn reconsider(&self, slot: &Slot<Self>) {
-        if self.surplus(slot) > 0 {
+        if self.scopes.worth_waking(slot, self.crew()) {
             self.publish();
         }
     }
@@ -296,7 +262,7 @@ impl Shared {
     /// and each of them wakes two more.
     pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
         self.scopes.forget_blocking();
-        match self.surplus(slot) {
+        match self.scopes.surplus(slot, self.crew()) {
             1 => self.publish(),
             more => self.publish_tasks(more),
         }

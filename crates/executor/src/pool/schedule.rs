@@ -250,27 +250,14 @@ impl Shared {
 
 /// A kind of tasks of a pool.
 pub(crate) trait Kind: 'static {
-    /// Whether its pending tasks register, so that the drop of the pool finds them, and count as references. Else the pool is never
-    /// dropped, or the tasks are never pending.
-    const REGISTERS: bool = true;
+    /// Whether its pending tasks register, so that the drop of the pool finds them.
+    const REGISTERS: bool;
 
     /// Queues a task that was woken, or that has yielded.
     ///
     /// # Safety
     /// As [`Schedule::schedule`], for a task that refers to `pool`.
-    // Into each caller, which knows the cause.
-    #[inline(always)]
-    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause) {
-        // SAFETY: the task's reference keeps the pool alive up to the push, or it is never dropped. After a push that succeeds, the worker,
-        // or the thread that polls the driver, keeps the pool alive.
-        if let Err(task) = unsafe { pool.as_ref() }.push_here(task, cause) {
-            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`, if it counts.
-            let kept = || unsafe { Shared::another_reference(pool) };
-            let _kept = Self::REGISTERS.then(kept);
-            // SAFETY: as above; now `_kept` keeps the pool alive after the push, or it is never dropped.
-            unsafe { pool.as_ref() }.inject(task);
-        }
-    }
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause);
 }
 
 /// The pool as the core of tasks of one kind.
@@ -337,19 +324,44 @@ impl<K: Kind> Schedule for CoreOf<K> {
 /// The usual tasks.
 pub(crate) enum Usual {}
 
-impl Kind for Usual {}
+impl Kind for Usual {
+    const REGISTERS: bool = true;
+
+    // Into each caller, which knows the cause.
+    #[inline(always)]
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause) {
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
+        if let Err(task) = unsafe { pool.as_ref() }.push_here(task, cause) {
+            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
+            let pool = unsafe { Shared::another_reference(pool) };
+            pool.inject(task);
+        }
+    }
+}
 
 /// Tasks of a static executor, which is never dropped: they need not register, and count no reference.
 pub(crate) enum Unregistered {}
 
 impl Kind for Unregistered {
     const REGISTERS: bool = false;
+
+    #[inline(always)]
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause) {
+        // SAFETY: the pool of these tasks is never dropped.
+        let pool = unsafe { pool.as_ref() };
+        if let Err(task) = pool.push_here(task, cause) {
+            pool.inject(task);
+        }
+    }
 }
 
 /// Tasks of one lane: of the high lane if `HIGH`, else of the background lane.
 pub(crate) enum OnLane<const HIGH: bool> {}
 
 impl<const HIGH: bool> Kind for OnLane<HIGH> {
+    const REGISTERS: bool = true;
+
     unsafe fn queue(pool: NonNull<Shared>, task: Runnable, _: Cause) {
         let lane = if HIGH { Lane::High } else { Lane::Background };
         // SAFETY: the task's reference keeps the pool alive up to the push. It goes with the push, so the push needs another one.

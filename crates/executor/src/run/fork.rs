@@ -36,9 +36,8 @@ use super::stand_in;
 use super::threadless::Drives;
 use super::wait::{WaitFor, wait};
 use crate::guard::Bomb;
-use crate::parts::forks::{By, Timed};
+use crate::parts::forks::{By, JobWord, Timed};
 use crate::parts::pacing::Length;
-use crate::parts::scopes::Looking;
 use crate::pool::fork::{Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in};
 use crate::pool::{Shared, runner};
 use crate::protocol::job::{self, Forker, Header};
@@ -50,7 +49,8 @@ impl Forker for Worker {
 
     #[inline(always)]
     fn push(&self, job: Job) -> Option<Depth> {
-        self.owner()?.push(job, Considers::new(self, job)).ok()
+        let job_word = JobWord::of(job);
+        self.owner()?.push(job_word, Considers::new(self, job)).ok()
     }
 
     #[inline(always)]
@@ -120,7 +120,7 @@ pub(crate) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed>
         return None;
     }
     let job = nest.steal(&seat.deque, root, Offer::Open, asking())?;
-    // SAFETY: this thread has claimed it.
+    // SAFETY: this thread has claimed it, out of a deque of the pool.
     Some(unsafe { Claimed::new(job) })
 }
 
@@ -152,6 +152,7 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn announce_sleep(&mut self) {
+        self.seat.pool().forks.waiting.rise();
         self.seat.asleep.set(true);
         if self.sleeper.get().is_none() {
             let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
@@ -168,6 +169,7 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn end_sleep(&mut self) {
+        self.seat.pool().forks.waiting.fall();
         self.seat.asleep.set(false);
     }
 }
@@ -319,7 +321,9 @@ impl<'s> Considers<'s> {
 
     /// The root that the thread is inside of.
     fn root(&self) -> Option<&'s Header<Worker>> {
-        let root = self.seat().root.get()?;
+        let root = self.seat().mine.root.get()?;
+        // SAFETY: deques of a pool hold jobs of this type.
+        let root = unsafe { root.typed::<Job>() };
         // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
         Some(unsafe { root.header() })
     }
@@ -337,11 +341,10 @@ impl<'s> Considers<'s> {
     /// Which sleepers a push tells. A worker is woken if it has a processor beside the threads that are busy.
     fn sleepers(&self) -> Tell {
         let seat = self.seat();
+        // A guest is counted from its first push on.
+        let itself = seat.by() == By::Guest && !seat.is_forking();
         let pool = seat.pool();
-        // A guest is counted from its first push on, or as the driver of a scope.
-        let itself =
-            seat.by() == By::Guest && !seat.is_forking() && !pool.scopes.is_driver(seat.thread());
-        if pool.room(Looking::ToWake) > usize::from(itself) {
+        if pool.processors_left() > usize::from(itself) || pool.scopes.is_blocking() {
             Tell::All
         } else {
             Tell::Joiner

@@ -8,7 +8,6 @@
 pub(crate) mod found;
 pub(crate) mod sentinel;
 pub(crate) mod source;
-pub(crate) mod still;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +15,7 @@ use terrace_park::Work;
 
 use self::found::Taken;
 use self::source::{Look, Source};
+use crate::parts::forks::Future;
 use crate::parts::scopes::Looking;
 use crate::pool::Shared;
 use crate::pool::runner::Runner;
@@ -147,6 +147,10 @@ orders! {
     /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
     LastResort: HighLane, InjectorByTurn, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
 
+    /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
+    /// wait rather than adding one.
+    HeldBySeats: Peers;
+
     /// A worker that yields to the tasks in its own queue only.
     OwnQueues: LifoSlot, OwnRing, LifoSlot;
 
@@ -174,7 +178,7 @@ impl<'l, 'p> Scan<'l, 'p> {
 
     /// By a worker that waits in the middle of a job.
     pub(crate) fn in_wait(pool: &'p Shared) -> Self {
-        Self::new(Look::bystander(pool, Looking::InWait))
+        Self::new(Look::bystander(pool, Looking::ToWake).at_present())
     }
 
     /// The same scan, for a worker that could not help as the last resort.
@@ -214,7 +218,7 @@ impl Work for Scan<'_, '_> {
         // `Pool::close`.
         // In the middle of a job the wait itself looks at what else only the worker's loop handles: pinned tasks, and the end of the pool.
         let pool = self.look.pool;
-        self.look.looking != Looking::InWait
+        self.look.future == Future::Counts
             && (terrace_thread::has_work()
                 || pool.holders.is_closing()
                 || pool.is_asked_to_end(worker))

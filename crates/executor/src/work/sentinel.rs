@@ -4,9 +4,10 @@
 //!
 //! | it sees                                              | it looks again after              | it takes                       |
 //! |------------------------------------------------------|-----------------------------------|--------------------------------|
-//! | an open scope or a busy thread, and a core is free   | the pool's [`Beat`]; one sentinel does, the other in 1 ms | a child whose scope's thread is stuck; a task in a slot that has not moved since the look before |
+//! | an open scope, and a core is free                    | the pool's [`Beat`]; one sentinel does | a child whose scope's thread is stuck |
 //! | an open scope, and no core is free                   | the beat, doubled each time       | –                              |
-//! | a busy thread, and no core is free                   | the beat, doubled each time; then 1 ms | –                         |
+//! | threads that are busy with other things, and a core is free | a beat of its own; one sentinel does | a task in a slot that has not moved since the look before |
+//! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
 //! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                   | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
@@ -16,18 +17,16 @@
 //!
 //! [`Beat`]: crate::parts::pacing::Beat
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use terrace_sync::time::CpuClock;
 
 use super::found::Found;
-use super::still::look_at;
-use crate::parts::processor::{cores, spin};
-use crate::parts::turns::{Seen, Spot};
+use super::source;
+use crate::parts::processor::spin;
+use crate::parts::turns::Seen;
 use crate::pool::Shared;
+use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
@@ -48,7 +47,7 @@ pub(crate) struct Sentinel {
     slots: Vec<Seen>,
     /// The number of guests at the last look.
     guests: usize,
-    /// The processor time then, if there were children or jobs of joins.
+    /// Processor times then, if there were children or jobs of joins.
     processor: Option<Processor>,
     /// How long it has slept since then.
     waited: Duration,
@@ -71,7 +70,9 @@ impl Sentinel {
     /// lies behind a long poll.
     #[inline]
     pub(crate) fn looks_around(&mut self, pool: &Shared) {
-        self.slots = slots(pool).collect();
+        if pool.seats.slots_sight() != Sight::Nothing {
+            self.slots = full_slots(pool).collect();
+        }
     }
 
     /// The times to sleep between the looks of `worker` at `pool`; each is asked for when the one before is over. They end
@@ -105,7 +106,7 @@ impl Sentinel {
         let next = if self.idle < BORED {
             self.next_sleep(pool, worker)?
         } else {
-            pool.beat.leave(worker);
+            leave_beats(pool, worker);
             self.keen = false;
             pool.forks.any_forking().then_some(LONG_PERIOD)?
         };
@@ -119,51 +120,59 @@ impl Sentinel {
     }
 
     fn next_sleep(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
-        let busy = pool.busy();
-        let open = pool.scopes.any_to_watch(busy == 0);
-        if (open || busy > 0) && busy < cores() {
-            if !pool.beat.claim(worker) {
-                // Another sentinel has the beat.
-                return Some(PERIOD);
-            }
-            if open {
-                self.keen = true;
-                self.quiet = 0;
-                self.crowded = 0;
-            }
-            if let Some(scope) = pool.scopes.first_stuck() {
-                self.still = Spot::Scope(scope).look(pool);
+        let scopes = &pool.scopes;
+        let beat = &scopes.beat;
+        let open = scopes.any_to_watch(pool.crew(), 0);
+        let has_room = scopes.has_room(pool.crew());
+        if open && has_room && beat.claim(worker) {
+            self.keen = true;
+            self.quiet = 0;
+            self.crowded = 0;
+            if let Some(scope) = scopes.first_stuck() {
+                self.still = Some(Seen::Stuck { scope });
                 return None;
             }
+            beat.look_in_vain();
+            return Some(beat.period());
+        }
+        beat.leave(worker);
+        let of_slots = &pool.seats.beat;
+        if has_room && scopes.busy(pool.crew()) > 0 && of_slots.claim(worker) {
             self.look_at_slots(pool);
             if self.still.is_some() {
                 return None;
             }
-            pool.beat.look_in_vain();
-            return Some(pool.beat.period());
+            of_slots.look_in_vain();
+            return Some(of_slots.period());
         }
-        pool.beat.leave(worker);
+        if open && has_room {
+            // Another sentinel has the beat.
+            return Some(PERIOD);
+        }
         if open {
             self.crowded = self.crowded.saturating_add(1);
-            return Some(pool.beat.period_doubled(1 + self.crowded));
+            return Some(beat.period_doubled(1 + self.crowded));
         }
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet >= CALM {
             self.keen = false;
-            if busy == 0 && !pool.forks.any_forking() {
+            if scopes.busy(pool.crew()) == 0 && !pool.forks.any_forking() {
                 let guests = pool.forks.entries();
                 let came = std::mem::replace(&mut self.guests, guests) != guests;
                 return came.then_some(LONG_PERIOD);
             }
         }
-        Some(pool.beat.period_doubled(self.quiet.saturating_sub(KEEN)))
+        if self.quiet >= CALM {
+            return Some(PERIOD);
+        }
+        Some(beat.period_doubled(self.quiet.saturating_sub(KEEN)))
     }
 
     /// Compares what lies in slots with the last look on the beat, and once more some microseconds later: a task that stands there lies
     /// behind a long poll.
     fn look_at_slots(&mut self, pool: &Shared) {
         for again in [false, true] {
-            let slots: Vec<_> = slots(pool).collect();
+            let slots: Vec<_> = full_slots(pool).collect();
             self.still = slots.iter().find(|slot| self.slots.contains(slot)).copied();
             self.slots = slots;
             if again || self.still.is_some() || self.slots.is_empty() {
@@ -173,18 +182,24 @@ impl Sentinel {
         }
     }
 
-    /// Compares what lies in lists, slots and deques with the thorough look before.
+    /// Compares what lies in lists and slots with the thorough look before.
     fn look_thoroughly(&mut self, pool: &Shared) {
-        let seen: Vec<_> = look_at(pool, pool.scopes.table.high(), Spot::Scope)
-            .chain(slots(pool))
-            .chain(look_at(pool, pool.forks.bound(), Spot::Fork))
-            .collect();
-        let may_block = |item: &Seen| !matches!(item.spot, Spot::Slot(_));
+        let scopes = pool.scopes.table.scan().enumerate();
+        let children = scopes
+            .filter(|(_, slot)| !slot.core.is_empty())
+            .map(|(scope, slot)| Seen::Child {
+                scope,
+                taken: slot.core.taken(),
+            });
+        let jobs = pool.forks.jobs();
+        let forks = jobs.map(|(seat, look)| Seen::Fork { seat, look });
+        let seen: Vec<_> = children.chain(full_slots(pool)).chain(forks).collect();
         self.still = seen.iter().find(|item| self.seen.contains(item)).copied();
-        let processor = seen.iter().any(may_block).then(|| Processor::now(pool));
-        let before = std::mem::replace(&mut self.processor, processor);
-        if self.still.as_ref().is_some_and(may_block) && self.rests_since(before) {
-            pool.scopes.observe_blocking();
+        if self.still.is_none() {
+            let mut others = seen
+                .iter()
+                .filter(|item| !matches!(item, Seen::Task { .. }));
+            self.processor = others.next().map(|_| Processor::now(pool));
         }
         let before = std::mem::replace(&mut self.progress, progress(pool));
         let moves = before != self.progress || !seen.is_empty();
@@ -199,27 +214,45 @@ impl Sentinel {
 
     /// Ends the watch of `worker`. If its time was over because something stands still, takes that.
     pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
-        pool.beat.leave(worker);
-        let found = self.still.take()?.take(pool, None)?.found;
-        if !matches!(found, Found::Fork(_)) {
-            pool.beat.found();
+        leave_beats(pool, worker);
+        match self.still.take()? {
+            // A sentinel leaves rings to their peers, which take from any.
+            Seen::Ring { .. } => None,
+            Seen::Stuck { scope } => take_child(pool, scope),
+            Seen::Child { scope, .. } => {
+                let child = take_child(pool, scope)?;
+                if self.rests(pool, |time| time.workers) {
+                    pool.scopes.observe_blocking();
+                }
+                Some(child)
+            }
+            Seen::Task { seat, look } => {
+                let task = pool.seats.take_still(seat, look)?;
+                pool.seats.beat.found();
+                Some(Found::Task(task))
+            }
+            Seen::Fork { seat, look } => {
+                let job = source::take_still(pool, seat, look)?;
+                // Of a thread that is no worker, the process alone tells whether it computes.
+                let foreign = pool.forks.any_foreign();
+                if self.rests(
+                    pool,
+                    |time| if foreign { time.process } else { time.workers },
+                ) {
+                    pool.scopes.observe_blocking();
+                }
+                Some(Found::Fork(job))
+            }
         }
-        Some(found)
     }
 
-    /// Whether less than a quarter of the last period was used: the threads that are busy with what stands still are blocked.
-    fn rests_since(&self, before: Option<Processor>) -> bool {
-        let (Some(before), Some(now)) = (before, &self.processor) else {
-            return false;
-        };
-        // Of a thread that is no worker, the process alone tells whether it computes.
-        before.foreign == now.foreign && now.time.saturating_sub(before.time) < PERIOD / 4
+    /// Whether less than a quarter of the last period was used, by this part of the processor times: the busy threads are blocked.
+    fn rests(&self, pool: &Shared, part: impl Fn(&Processor) -> Duration) -> bool {
+        self.processor.as_ref().is_some_and(|before| {
+            let used = part(&Processor::now(pool)).saturating_sub(part(before));
+            used < PERIOD / 4
+        })
     }
-}
-
-/// The tasks in the slots of all workers.
-fn slots(pool: &Shared) -> impl Iterator<Item = Seen> {
-    look_at(pool, pool.seats.workers.high(), Spot::Slot)
 }
 
 /// The pool's progress, and guests that came: what they fork and take back themselves is no progress.
@@ -227,24 +260,41 @@ fn progress(pool: &Shared) -> usize {
     pool.progress().wrapping_add(pool.forks.entries())
 }
 
-/// A processor time; zero where the system does not tell.
+fn leave_beats(pool: &Shared, worker: usize) {
+    pool.scopes.beat.leave(worker);
+    pool.seats.beat.leave(worker);
+}
+
+/// The workers with a task in their slot.
+fn full_slots(pool: &Shared) -> impl Iterator<Item = Seen> {
+    let seats = pool.seats.workers.scan().enumerate();
+    seats.filter_map(|(seat, worker)| {
+        let look = worker.lifo.look()?;
+        Some(Seen::Task { seat, look })
+    })
+}
+
+fn take_child(pool: &Shared, scope: usize) -> Option<Found<'_>> {
+    let slot = pool.scopes.table.get(scope)?;
+    let child = slot.core.steal()?;
+    pool.scopes.beat.found();
+    Some(Found::Child(child, slot))
+}
+
+/// Processor times; zero where the system does not tell.
 struct Processor {
-    /// Whether a thread forks that is no worker. Then it is the time of the whole process, else that of all workers.
-    foreign: bool,
-    time: Duration,
+    /// Of all workers of the pool together.
+    workers: Duration,
+    /// Of all threads of the process together.
+    process: Duration,
 }
 
 impl Processor {
     fn now(pool: &Shared) -> Self {
-        let foreign = pool.forks.any_foreign();
-        let process = || CpuClock::of_this_process()?.read();
+        let process = CpuClock::of_this_process().and_then(|clock| clock.read());
         Self {
-            foreign,
-            time: if foreign {
-                process().unwrap_or_default()
-            } else {
-                pool.seats.processor_time()
-            },
+            workers: pool.seats.processor_time(),
+            process: process.unwrap_or_default(),
         }
     }
 }
