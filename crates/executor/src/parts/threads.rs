@@ -96,6 +96,8 @@ pub(crate) struct Threads {
     pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
+    /// Threads that have not counted themselves out; a hint.
+    pub(crate) left: Level,
     pub(crate) list: Mutex<Vec<Arc<Thread>>>,
     /// Whether workers that are asked to end first run all queued tasks. Set before they are asked.
     pub(crate) draining: Flag,

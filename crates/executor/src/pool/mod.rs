@@ -329,7 +329,7 @@ impl Shared {
     /// Whether threads of the pool run what is queued: it has workers, or those that end do so before. Elsewhere the watch starts no spare,
     /// which would run what a shutdown drops.
     pub(crate) fn is_served(&self) -> bool {
-        self.workers() > 0 || (self.threads.draining.get() && self.threads.running() != (0, 0))
+        self.workers() > 0 || (self.threads.draining.get() && self.threads.left.get() > 0)
     }
 
     #[cold]

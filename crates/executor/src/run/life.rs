@@ -77,6 +77,7 @@ impl Place {
             kind,
             ..Thread::default()
         });
+        pool.threads.left.rise();
         list.push(Arc::clone(&thread));
         let pool = Arc::clone(pool);
         Some(Self { pool, thread })
@@ -98,6 +99,7 @@ impl Place {
     fn count_out(&self) {
         // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
         self.thread.out.store(true, Ordering::Release);
+        self.pool.threads.left.fall();
         self.pool.threads.ended.notify(usize::MAX);
     }
 

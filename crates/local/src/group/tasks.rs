@@ -130,6 +130,8 @@ impl<T> Tasks<T> {
     /// Most tasks have ended: those that are left take the first slots, and are polled as new ones.
     #[cold]
     fn move_together(&mut self) {
+        // The owner's task that waits does not learn of an end by the blocks that go.
+        self.wake();
         self.blocks.clear();
         self.new.clear();
         for (_, task) in core::mem::take(&mut self.running) {
@@ -219,6 +221,8 @@ impl<T> Tasks<T> {
                 any = true;
             }
         }
+        let running = &self.running;
+        self.new.retain(|slot| running.contains(*slot));
         any
     }
 
@@ -246,6 +250,7 @@ impl<T> Tasks<T> {
     pub(super) fn restart(&mut self) {
         debug_assert!(self.running.is_empty());
         self.next = 0;
+        self.new.clear();
         self.blocks.clear();
     }
 }
