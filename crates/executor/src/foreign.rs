@@ -164,7 +164,7 @@ impl Scheduler {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn track<F>(&self, future: F) -> Tracked<F> {
-        Tracked::new(Arc::clone(&self.pool), true, future)
+        Tracked::new(ManuallyDrop::new(Arc::clone(&self.pool)), true, future)
     }
 
     /// As [`track`](Self::track), without a reference to the executor of its own.
@@ -196,7 +196,7 @@ impl Scheduler {
     pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
         // SAFETY: the pointer is that of an `Arc`. This one is not dropped, and the caller promises that another one exists as long.
         let pool = unsafe { Arc::from_raw(Arc::as_ptr(&self.pool)) };
-        Tracked::new(pool, false, future)
+        Tracked::new(ManuallyDrop::new(pool), false, future)
     }
 }
 
@@ -387,12 +387,12 @@ impl<F> Tracked<F> {
     /// The reference counts if `is_counted`; else the pool stays in place until the future is dropped.
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
-    fn new(pool: Arc<Shared>, is_counted: bool, future: F) -> Self {
+    fn new(pool: ManuallyDrop<Arc<Shared>>, is_counted: bool, future: F) -> Self {
         count_spawn(&pool);
         let entry = Entry {
             key: NEW,
             is_counted,
-            pool: ManuallyDrop::new(pool),
+            pool,
         };
         let future = inspect::task(&entry.pool.records, future);
         Self { future, entry }

@@ -22,7 +22,7 @@ use crate::pool::frames::run_task;
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
 /// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it. Once the owner has
 /// ended, no thread runs a task: the executor keeps them queued, and its drop cancels them. A thread that waits for such a task waits until that
-/// drop. A scope that ticks the executor, and has a task on it, waits for ever.
+/// drop. The thread of a scope with a child on the executor waits without end.
 ///
 /// # Examples
 ///

@@ -141,8 +141,7 @@ impl Executor<'_> {
     /// # Ok::<(), terrace_executor::StillRunning>(())
     /// ```
     pub fn threads(&self) -> usize {
-        let (workers, spares) = self.shared().threads.running();
-        workers + spares
+        self.shared().threads.left.get()
     }
 
     /// What the executor has done so far, and what lies in its queues. Three allocations at most, a lock of the list of threads, and a

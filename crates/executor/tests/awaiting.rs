@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use terrace_executor::{Builder, Task, TaskSet, block_on};
+use terrace_executor::{Builder, Executor, Task, TaskSet, block_on};
 use terrace_testing::{Signal, signal, watchdog};
 
 fn poll<T>(task: &mut Task<T>) -> Poll<T> {
@@ -22,7 +22,8 @@ fn complaint(task: &mut Task<u32>) -> &'static str {
 #[test]
 fn a_task_without_an_output_says_what_happened() {
     let _watchdog = watchdog();
-    let executor = Builder::new().workers(0).build();
+    // No thread of another test drives it.
+    let executor = Executor::new();
     let mut cancelled = executor.spawn(pending::<u32>());
     let mut taken = executor.spawn(async { 1 });
     let mut panicked = executor.spawn(async { panic!("the task's own") });

@@ -27,7 +27,7 @@ impl<'a, T: ?Sized> OnOwner<'a, T> {
     /// The proof for `of`.
     ///
     /// # Safety
-    /// The current thread is the owner of `of`, or `of` has no owner yet. No other thread has an `OnOwner` for it while
+    /// The current thread is the owner of `of`, or `of` has no owner yet, or no other thread knows of it. No other thread has an `OnOwner` for it while
     /// this one, or a copy of it, exists.
     #[inline]
     pub unsafe fn assume(of: &'a T) -> Self {

@@ -9,7 +9,7 @@ use crate::idle::Idle;
 
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
-/// The pool counts a driver that the program forgets for ever, and a publisher may spend one notification on it. A driver that a
+/// Where the program forgets a driver, the pool goes on counting it, and a publisher may spend one notification on it. A driver that a
 /// publisher has notified, and that no thread polls or drops, delays that item until the next publish. Beside other drivers, publishers
 /// notify another one when the publishes since the last answer reach a power of two, or a multiple of 64.
 ///

@@ -14,7 +14,7 @@
 //! | a publisher                            | passes it over: neither parked nor searching                                         |
 //! | `wake_worker`, `unpark_all`            | leave a wish at the seat; the holder wakes the worker when it gives the place back   |
 //! | the worker itself, which saw work while it parked, or as a sentinel | hands the work to a parked worker, or calls [`Work::unattended`], and sleeps on |
-//! | the R rule                             | counts a holder that sleeps as restricted; the last of all waiters to be woken        |
+//! | the R rule                             | counts a holder that sleeps as restricted, and may end its wait                       |
 //!
 //! A wish may come to a seat too late, and stay. Then the next holder wakes the worker in vain.
 

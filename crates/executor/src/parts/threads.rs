@@ -96,7 +96,7 @@ pub(crate) struct Threads {
     pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
-    /// Threads that have not counted themselves out; a hint.
+    /// Threads that have not counted themselves out, spares included. Exact for a thread that has seen the others' ends.
     pub(crate) left: Level,
     pub(crate) list: Mutex<Vec<Arc<Thread>>>,
     /// Whether workers that are asked to end first run all queued tasks. Set before they are asked.
@@ -129,7 +129,7 @@ pub(crate) enum Kind {
 
 /// One thread of the pool: listed before it starts, and until it has been joined, or has left a hosted worker's place. It stays listed while
 /// another one joins it: the destructors of its thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
-/// Its flags are written under the list's lock, but for `in_shutdown` by a thread that leaves its own `shutdown`.
+/// The list's lock orders `gone` and `in_shutdown`. A thread that leaves its own `shutdown` takes `in_shutdown` down without the lock.
 #[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) seat: usize,

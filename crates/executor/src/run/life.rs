@@ -97,9 +97,9 @@ impl Place {
     }
 
     fn count_out(&self) {
-        // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
-        self.thread.out.store(true, Ordering::Release);
         self.pool.threads.left.fall();
+        // Ordering: Release, pairs with the Acquire in `Thread::has_ended`: a thread that sees the flag sees the count above.
+        self.thread.out.store(true, Ordering::Release);
         self.pool.threads.ended.notify(usize::MAX);
     }
 

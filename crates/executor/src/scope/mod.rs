@@ -3,7 +3,7 @@
 //!
 //! # Children that one thread runs
 //!
-//! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
+//! They are calls of that thread (`ThreadSpawner::queue_call`): it runs them between its tasks, and also where it waits. The thread may end first.
 //! Then it drops them, which counts them out of their scope.
 
 mod child;
@@ -394,7 +394,7 @@ impl<'a> ScopeHandle<'a> {
     /// As [`spawn`](Self::spawn). The future is `Send`, or `to` is [`To::Here`].
     ///
     /// # Panics
-    /// If there is no worker with this number; in lieu of [`To::Here`], on any other thread than the scope's.
+    /// If there is no worker with this number; for [`To::Here`], on any other thread than the scope's.
     #[track_caller]
     pub unsafe fn send<F: Future<Output = ()>>(&self, to: To, future: F) {
         // SAFETY: the caller's promise.

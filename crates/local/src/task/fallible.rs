@@ -14,7 +14,7 @@
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, needs_drop};
 use core::num::NonZeroUsize;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
@@ -337,6 +337,12 @@ impl<T, M> FallibleTask<T, M> {
     /// Lets the task run in the background.
     #[inline]
     pub fn detach(mut self) {
+        const {
+            assert!(
+                !needs_drop::<M>(),
+                "the handle is forgotten, and its metadata with it"
+            )
+        };
         match self.kind() {
             Kind::Shared => {
                 // SAFETY: the kind says so.
