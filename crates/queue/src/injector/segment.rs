@@ -102,30 +102,17 @@ impl<T> Segment<T> {
         self.slots.len()
     }
 
-    /// What a position is ahead of the position that used its slot before.
-    #[inline]
-    fn lap(&self) -> u64 {
-        self.slots.len() as u64 * STEP
-    }
-
-    #[inline]
-    fn slot(&self, word: u64) -> &Slot<T> {
-        // The mask takes the low bits, so a cast that cuts the high ones off does no harm.
-        let index = (word / STEP) as usize & (self.slots.len() - 1);
-        // SAFETY: the length is a power of two, so the mask leaves an index below it.
-        unsafe { self.slots.get_unchecked(index) }
-    }
-
     /// Appends an item; gives it back if the segment is closed, or full and now closed.
     #[inline]
     pub(super) fn push(&self, item: T) -> Result<(), T> {
         // Ordering: Relaxed. The stamp hands the slot over; an old tail only costs another round.
         let mut tail = self.tail.load(Ordering::Relaxed);
+        let slots = &self.slots[..];
         loop {
             if tail & CLOSED != 0 {
                 return Err(item);
             }
-            let slot = self.slot(tail);
+            let slot = slot_of(slots, tail);
             // Ordering: Acquire, pairs with the Release of the popper that has read the slot.
             let stamp = slot
                 .stamp
@@ -163,11 +150,11 @@ impl<T> Segment<T> {
     /// slot. Returns the tail then.
     #[cold]
     fn make_room(&self, tail: u64, stamp: u64) -> u64 {
-        let slot = self.slot(tail);
+        let slot = slot_of(&self.slots, tail);
         let mut pause = Pause::new();
         let full = loop {
             // Ordering: Relaxed, here and below. In the end this thread sees the head of a full segment, or the stamp of the popper.
-            if self.head.load(Ordering::Relaxed) == tail.wrapping_sub(self.lap()) {
+            if self.head.load(Ordering::Relaxed) == tail.wrapping_sub(lap(&self.slots)) {
                 break true;
             }
             if slot.stamp.load(Ordering::Relaxed) != stamp {
@@ -188,9 +175,10 @@ impl<T> Segment<T> {
     /// Takes the first item.
     #[inline]
     pub(super) fn pop(&self) -> Popped<T> {
-        match self.claim_filled(1) {
+        let slots = &self.slots[..];
+        match self.claim_filled(slots, 1) {
             // SAFETY: this thread has claimed the position, and uses it once.
-            Ok((position, _)) => Popped::Item(unsafe { self.take_out(position) }),
+            Ok((position, _)) => Popped::Item(unsafe { take_out(slots, position) }),
             Err(none) => none,
         }
     }
@@ -198,26 +186,27 @@ impl<T> Segment<T> {
     /// Takes the first items, up to `max`, and gives each to `take`, which does not panic. Returns how many. It waits for no pusher.
     #[inline]
     pub(super) fn pop_many(&self, max: usize, mut take: impl FnMut(T)) -> usize {
-        let Ok((first, count)) = self.claim_filled(max) else {
+        let slots = &self.slots[..];
+        let Ok((first, count)) = self.claim_filled(slots, max) else {
             return 0;
         };
         for nth in 0..count {
             // SAFETY: this thread has claimed so many positions, and uses each once.
-            take(unsafe { self.take_out(first.wrapping_add(nth as u64 * STEP)) });
+            take(unsafe { take_out(slots, first.wrapping_add(nth as u64 * STEP)) });
         }
         count
     }
 
     /// Claims the positions of the first items, up to `max` and at least one: the first position, and how many.
     #[inline]
-    fn claim_filled(&self, max: usize) -> Result<(u64, usize), Popped<T>> {
+    fn claim_filled(&self, slots: &[Slot<T>], max: usize) -> Result<(u64, usize), Popped<T>> {
         // Ordering: Relaxed. The stamp hands the slot over; an old head only costs another round.
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             let at = |nth: usize| head.wrapping_add(nth as u64 * STEP);
             // Ordering: Acquire, pairs with the Release of the pusher that has filled the slot.
             let order = ordering!("queue-store-pop-relaxed", Acquire);
-            let stamp_of = |position| self.slot(position).stamp.load(order);
+            let stamp_of = |position| slot_of(slots, position).stamp.load(order);
             let stamp = stamp_of(head);
             if stamp == head | FILLED {
                 // A position that is a lap ahead has the stamp of the first one, so no slot counts twice.
@@ -249,27 +238,6 @@ impl<T> Segment<T> {
         }
     }
 
-    /// Takes the item of a position, and frees its slot.
-    ///
-    /// # Safety
-    /// This thread has claimed the position, whose slot it saw filled, and calls this once for it.
-    #[inline]
-    unsafe fn take_out(&self, position: u64) -> T {
-        let slot = self.slot(position);
-        // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
-        let item = slot.item.with_mut(|slot| {
-            // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled. So no
-            // other thread touches the slot until the stamp below.
-            let item = unsafe { slot.read() };
-            // SAFETY: the pusher has written the item, and each is read once.
-            unsafe { item.assume_init() }
-        });
-        // Ordering: Release, pairs with the Acquire of the pusher that fills the slot next.
-        let release = ordering!("queue-store-free-relaxed", Release);
-        slot.stamp.store(position.wrapping_add(self.lap()), release);
-        item
-    }
-
     /// The segment behind this one.
     #[inline]
     pub(super) fn next(&self) -> Option<NonNull<Self>> {
@@ -285,7 +253,7 @@ impl<T> Segment<T> {
         let head = self.head.load(Ordering::Relaxed);
         if weakened!("queue-store-look-at-slot") {
             // Ordering: Relaxed, as above.
-            let stamp = self.slot(head).stamp.load(Ordering::Relaxed);
+            let stamp = slot_of(&self.slots, head).stamp.load(Ordering::Relaxed);
             return usize::from(stamp == head | FILLED);
         }
         let ahead = ahead(self.tail.load(Ordering::Relaxed), head);
@@ -298,6 +266,43 @@ impl<T> Segment<T> {
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The slot of a position, by its word. An operation looks the slots up once: after an access to a word the compiler would look again.
+#[inline]
+fn slot_of<T>(slots: &[Slot<T>], word: u64) -> &Slot<T> {
+    debug_assert!(slots.len().is_power_of_two());
+    // The mask takes the low bits, so a cast that cuts the high ones off does no harm.
+    let index = (word / STEP) as usize & (slots.len() - 1);
+    // SAFETY: all callers pass the slots of a segment. Their number is a power of two (`Segment::new`), so the mask leaves an index below it.
+    unsafe { slots.get_unchecked(index) }
+}
+
+/// What a position is ahead of the position that used its slot before.
+#[inline]
+fn lap<T>(slots: &[Slot<T>]) -> u64 {
+    slots.len() as u64 * STEP
+}
+
+/// Takes the item of a position, and frees its slot.
+///
+/// # Safety
+/// This thread has claimed the position in the segment of these slots. It saw the slot filled, and calls this once for the position.
+#[inline]
+unsafe fn take_out<T>(slots: &[Slot<T>], position: u64) -> T {
+    let slot = slot_of(slots, position);
+    // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
+    let item = slot.item.with_mut(|slot| {
+        // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled. So no
+        // other thread touches the slot until the stamp below.
+        let item = unsafe { slot.read() };
+        // SAFETY: the pusher has written the item, and each is read once.
+        unsafe { item.assume_init() }
+    });
+    // Ordering: Release, pairs with the Acquire of the pusher that fills the slot next.
+    let release = ordering!("queue-store-free-relaxed", Release);
+    slot.stamp.store(position.wrapping_add(lap(slots)), release);
+    item
 }
 
 /// Moves a head or tail, unless another thread has moved it: then returns where it is. A mutant moves it `unchecked`.
