@@ -22,7 +22,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
     T: Send + 'static,
 {
-    let results = Results::new();
+    let mut results = Results::new();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         OWN.with(|own| {
             let config = terrace_fork::Config {
