@@ -16,9 +16,8 @@ use terrace_thread::Notify;
 
 use crate::executor::Executor;
 use crate::guard::OnDrop;
-use crate::parts::forks::JobWord;
 use crate::pool::Shared;
-use crate::pool::fork::{Seat, Worker};
+use crate::pool::fork::{Job, Seat, Worker};
 use crate::protocol::job::Header;
 use crate::run::fork::{find_inside, has_open, run_inside, take_open};
 
@@ -62,12 +61,12 @@ impl ForkScope {
         let nest = seat.nest.as_ref()?;
         let root = nest.begin(&owner)?;
         // SAFETY: the header is no null pointer, and that of a job's type.
-        let job = unsafe { JobWord::from_raw(ptr::from_ref(&self.header).cast_mut().cast()) };
-        let outer_job = seat.mine.root.replace(Some(job));
+        let job = unsafe { Job::from_raw(ptr::from_ref(&self.header).cast_mut().cast()) };
+        let outer_job = seat.root.replace(Some(job));
         let outer_scope = seat.scope_root.replace((self.address(), root.pack()));
         Some(OnDrop(move || {
             seat.scope_root.replace(outer_scope);
-            seat.mine.root.set(outer_job);
+            seat.root.set(outer_job);
             nest.end(&owner, root);
         }))
     }

@@ -1,4 +1,6 @@
 //! What raw jobs, broadcasts and blocking closures allocate on the thread that asks for them. Amortised over many, after a warm-up.
+//! With `inspect` each task has a record besides.
+#![cfg(not(feature = "inspect"))]
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,6 @@
 //! The fork seats of a pool: of each the deque of a thread that forks and joins, and what its thieves and joiners have to see.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
 
 use terrace_queue::SlotTable;
 use terrace_queue::fork::{ForkDeque, Nest, Offer, Owner, Word};
@@ -9,59 +8,16 @@ use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::time::Instant;
 
+use super::Flag;
 use super::pacing::Sites;
 use super::scopes::Looking;
-use super::{Flag, Level};
 use crate::protocol::job::ScopeRoot;
 use crate::protocol::publish::Sight;
 use crate::tuned::{KEPT_SEATS, PUSHES};
 
-/// A job, as a word without its type: `protocol::job::JobRef` of the one type that forks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JobWord(NonNull<()>);
-
-// SAFETY: it stands for a `JobRef`, which is `Send`.
-unsafe impl Send for JobWord {}
-
-// SAFETY: both casts keep address and provenance.
-unsafe impl Word for JobWord {
-    #[inline(always)]
-    fn into_raw(self) -> *mut () {
-        self.0.as_ptr()
-    }
-
-    #[inline(always)]
-    unsafe fn from_raw(raw: *mut ()) -> Self {
-        // SAFETY: the caller's word was a pointer that is not null.
-        Self(unsafe { NonNull::new_unchecked(raw) })
-    }
-}
-
-impl JobWord {
-    /// The word of a job.
-    #[inline(always)]
-    pub(crate) fn of(job: impl Word) -> Self {
-        // SAFETY: a job is a pointer to a frame.
-        unsafe { Self::from_raw(job.into_raw()) }
-    }
-
-    /// The job of this word.
-    ///
-    /// # Safety
-    /// The word was made of a job of type `J`.
-    #[inline(always)]
-    pub(crate) unsafe fn typed<J: Word>(self) -> J {
-        // SAFETY: it came out of `into_raw` of this type (the caller's promise).
-        unsafe { J::from_raw(self.into_raw()) }
-    }
-}
-
-/// The deque of a seat.
-pub(crate) type Deque = ForkDeque<JobWord>;
-
-/// The seat of one thread at a time. It lies in a table of the pool, so that thieves may look into it at any time.
-pub(crate) struct ForkSeat<P> {
-    pub(crate) deque: Box<Deque>,
+/// The seat of one thread at a time, for jobs of type `J`. It lies in a table of the pool, so that thieves may look into it at any time.
+pub(crate) struct ForkSeat<P, J> {
+    pub(crate) deque: Box<ForkDeque<J>>,
     /// The roots of its thread. `None` where the seat's number is too large.
     pub(crate) nest: Option<Nest>,
     /// The innermost root that is a child of a `ForkScope`.
@@ -73,12 +29,14 @@ pub(crate) struct ForkSeat<P> {
     thread: AtomicU64,
     /// Which kind of thread holds it: [`By`].
     by: AtomicU32,
-    /// Whether its thread sleeps in a join; a hint for reports.
+    /// Whether its thread sleeps in a join; a hint.
     pub(crate) asleep: Flag,
     /// The pool that holds the table.
     pool: *const P,
     /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
-    pub(crate) outer: Cell<*const ForkSeat<P>>,
+    pub(crate) outer: Cell<*const ForkSeat<P, J>>,
+    /// The innermost root. The thread's alone, as `mine`.
+    pub(crate) root: Cell<Option<J>>,
     pub(crate) mine: Mine,
 }
 
@@ -105,19 +63,17 @@ pub(crate) struct Mine {
     pub(crate) looked: Cell<Option<Instant>>,
     /// Pushes between two looks.
     pub(crate) pushes: Cell<u32>,
-    /// The innermost root.
-    pub(crate) root: Cell<Option<JobWord>>,
     /// Whether the thread is inside of a stolen half of a join.
     pub(crate) migrated: Cell<bool>,
 }
 
-// SAFETY: `mine`, and the owner's handle of the deque, are for the thread that holds the seat. It takes the seat after the one
-// before gave it back, which `Forks::enter` orders. `pool` is the pool that holds the table, and `Sync`.
-unsafe impl<P: Sync> Sync for ForkSeat<P> {}
+// SAFETY: `mine`, `outer`, `root` and the owner's handle of the deque are for the thread that holds the seat. It takes the seat after the
+// one before gave it back, which `Forks::enter` orders. Other threads take jobs out of the deque, hence `J: Send`. `pool` is the pool that holds the table, and `Sync`.
+unsafe impl<P: Sync, J: Send> Sync for ForkSeat<P, J> {}
 // SAFETY: as above; the seat itself stays in its table.
-unsafe impl<P: Sync> Send for ForkSeat<P> {}
+unsafe impl<P: Sync, J: Send> Send for ForkSeat<P, J> {}
 
-impl<P> ForkSeat<P> {
+impl<P, J: Word> ForkSeat<P, J> {
     fn new(pool: *const P, number: usize) -> Self {
         Self {
             deque: ForkDeque::boxed(),
@@ -130,6 +86,7 @@ impl<P> ForkSeat<P> {
             asleep: Flag::default(),
             pool,
             outer: Cell::new(std::ptr::null()),
+            root: Cell::new(None),
             mine: Mine::default(),
         }
     }
@@ -152,7 +109,7 @@ impl<P> ForkSeat<P> {
     /// # Safety
     /// The calling thread holds the seat.
     #[inline(always)]
-    pub(crate) unsafe fn owner(&self) -> Owner<'_, JobWord> {
+    pub(crate) unsafe fn owner(&self) -> Owner<'_, J> {
         // SAFETY: one thread holds the seat, and handles are not `Sync`. `Forks::enter` orders threads that change.
         unsafe { self.deque.owner() }
     }
@@ -259,41 +216,29 @@ impl By {
     }
 }
 
-/// The fork seats of a pool `P`: of workers that have forked, and of guests.
-pub(crate) struct Forks<P> {
+/// The fork seats of a pool `P`, for jobs of type `J`: of workers that have forked, and of guests.
+pub(crate) struct Forks<P, J> {
     /// The seats. Each is made when the first thread takes it.
-    places: SlotTable<OnceLock<Box<ForkSeat<P>>>, 1>,
+    places: SlotTable<OnceLock<Box<ForkSeat<P, J>>>, 1>,
     /// How long joins take.
     pub(crate) sites: Sites,
     /// Guests that have come so far, wrapping.
     entries: AtomicUsize,
-    /// Threads that sleep in a join.
-    pub(crate) waiting: Level,
 }
 
-/// Whether a thread that may fork at any moment counts as work that is covered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Future {
-    /// It does: a sentinel has to watch.
-    Counts,
-    /// It does not: the looker takes jobs, and watches for none.
-    Ignored,
-}
-
-impl<P: Sync> Forks<P> {
+impl<P: Sync, J: Word + Send> Forks<P, J> {
     /// No seat.
     pub(crate) fn new() -> Self {
         Self {
             places: SlotTable::default(),
             sites: Sites::new(),
             entries: AtomicUsize::new(0),
-            waiting: Level::default(),
         }
     }
 
     /// Takes a free seat for the calling thread. One read-modify-write, and a lock besides where no seat is kept. The first thread in
     /// a seat allocates its deque.
-    pub(crate) fn enter(&self, pool: *const P, by: By) -> &ForkSeat<P> {
+    pub(crate) fn enter(&self, pool: *const P, by: By) -> &ForkSeat<P, J> {
         let number = self.places.acquire_kept();
         let place = self.places.get(number).expect("it was acquired");
         let seat = place.get_or_init(|| Box::new(ForkSeat::new(pool, number)));
@@ -306,7 +251,7 @@ impl<P: Sync> Forks<P> {
     }
 
     /// Gives back the seat of the calling thread.
-    pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
+    pub(crate) fn leave(&self, seat: &ForkSeat<P, J>) {
         seat.leave();
         if seat.number < KEPT_SEATS {
             self.places.keep(seat.number);
@@ -317,7 +262,7 @@ impl<P: Sync> Forks<P> {
 
     /// The seat with this number, if a thread has ever taken it.
     #[inline]
-    pub(crate) fn seat(&self, number: usize) -> Option<&ForkSeat<P>> {
+    pub(crate) fn seat(&self, number: usize) -> Option<&ForkSeat<P, J>> {
         self.places.get(number)?.get().map(Box::as_ref)
     }
 
@@ -329,7 +274,7 @@ impl<P: Sync> Forks<P> {
 
     /// The seats that may be taken.
     #[inline]
-    pub(crate) fn seats(&self) -> impl Iterator<Item = &ForkSeat<P>> {
+    pub(crate) fn seats(&self) -> impl Iterator<Item = &ForkSeat<P, J>> {
         let made = self.places.scan().filter_map(OnceLock::get);
         made.map(Box::as_ref)
     }
@@ -348,7 +293,7 @@ impl<P: Sync> Forks<P> {
 
     /// Guests in the middle of a join that do not sleep, beside threads that stand in for workers; a hint.
     pub(crate) fn guests(&self) -> usize {
-        let counts = |seat: &&ForkSeat<P>| {
+        let counts = |seat: &&ForkSeat<P, J>| {
             seat.by() == By::Guest && seat.is_forking() && seat.deque.is_in_use()
         };
         self.seats().filter(counts).count()
@@ -358,6 +303,11 @@ impl<P: Sync> Forks<P> {
     pub(crate) fn any_foreign(&self) -> bool {
         self.seats()
             .any(|seat| seat.by() != By::Worker && seat.is_forking())
+    }
+
+    /// Whether a thread sleeps in a join; a hint.
+    pub(crate) fn any_asleep(&self) -> bool {
+        self.seats().any(|seat| seat.asleep.get())
     }
 
     /// Whether a job lies in any seat.
@@ -371,29 +321,25 @@ impl<P: Sync> Forks<P> {
             .any(|seat| seat.is_here() && seat.deque.has_jobs(Offer::Quiet))
     }
 
-    /// What a look shows to a thread that takes jobs of an offer that is at least `least`. Valid after a fence.
+    /// What a look shows to a thread that takes jobs of an offer that is at least `least`. One that leaves quiet jobs to their owners has to
+    /// watch these, and threads that may fork at any moment. Valid after a fence.
     #[inline]
-    pub(crate) fn sight(&self, looking: Looking, least: Offer, future: Future) -> Sight {
+    pub(crate) fn sight(&self, looking: Looking, least: Offer) -> Sight {
+        let watches = least > Offer::Quiet && looking != Looking::InWait;
+        let is_own = matches!(looking, Looking::Awake | Looking::Parking);
         let mut most = Sight::Nothing;
         for seat in self.seats() {
-            if looking != Looking::ToWake && seat.is_here() {
+            if is_own && seat.is_here() {
                 continue;
             }
             // In a sandbox the owner has to give: it tells the sleepers then, as it was asked.
             if seat.deque.has_jobs(least) && seat.deque.is_takeable() {
                 return Sight::Ready;
             }
-            let forking = future == Future::Counts && seat.is_forking();
-            if forking || seat.deque.has_jobs(Offer::Quiet) {
+            if (watches && seat.is_forking()) || seat.deque.has_jobs(Offer::Quiet) {
                 most = Sight::Covered;
             }
         }
         most
-    }
-
-    /// The seats that have a job: the number of each, and a number that changes when the oldest job does.
-    pub(crate) fn jobs(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.seats()
-            .filter_map(|seat| Some((seat.number, seat.deque.look()?)))
     }
 }

@@ -32,6 +32,14 @@ impl Flag {
     pub(crate) fn set(&self, value: bool) {
         self.0.store(value, Ordering::Relaxed);
     }
+
+    /// Sets a flag that the calling thread alone writes, and returns what it was.
+    #[inline]
+    pub(crate) fn replace(&self, value: bool) -> bool {
+        let before = self.get();
+        self.set(value);
+        before
+    }
 }
 
 /// How many there are, counted by any thread.

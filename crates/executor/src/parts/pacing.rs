@@ -13,7 +13,7 @@
 //!
 //! # The beat
 //!
-//! How often the sentinel looks at the scopes.
+//! How often the sentinel looks at scopes and slots.
 //!
 //! While a scope is open and a core is free, one sentinel looks at its list on a *beat*, to take a child that the scope's own
 //! thread does not come to. A look costs the sentinel's core about 5 us and the scope's thread nothing. The beat begins at

@@ -1,18 +1,15 @@
-//! The open scopes of a pool, and two decisions about their lists: whether a worker takes children, and whether they
-//! are worth waking another thread.
+//! The open scopes of a pool, and what is known of their children and threads.
 
 use terrace_local::task::Runnable;
-use terrace_park::Idle;
 use terrace_queue::SlotTable;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use terrace_sync::{OnceLock, light};
+use terrace_sync::light;
 use terrace_thread::{ThreadId, ThreadSpawner};
 use terrace_trace::inspect::Since;
 
 use super::Level;
 use super::pacing::{Beat, Pacing, ScopeKind};
-use super::processor::{cores, spin};
-use crate::protocol::publish::Sight;
+use super::processor::spin;
 use crate::protocol::scope::ScopeCore;
 use crate::tuned::{BLOCKING_SCOPES, CALL, TOLD_APART};
 
@@ -92,7 +89,7 @@ impl<P> Slot<P> {
     }
 }
 
-/// The thread for which a scope's list is looked at.
+/// The thread for which work is looked at that has an owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Looking {
     /// A worker that is awake anyway, and counts as busy.
@@ -101,14 +98,8 @@ pub(crate) enum Looking {
     Parking,
     /// A worker that may have to be woken.
     ToWake,
-}
-
-/// The threads of a pool, as decisions about its scopes see them.
-#[derive(Clone, Copy)]
-pub(crate) struct Crew<'p> {
-    pub(crate) idle: &'p Idle,
-    /// How many workers there are to be.
-    pub(crate) workers: usize,
+    /// Likewise in the middle of a job, where it cannot watch: a thread that may fork at any moment is no work.
+    InWait,
 }
 
 /// The open scopes of a pool `P`.
@@ -116,13 +107,11 @@ pub(crate) struct Scopes<P> {
     /// Their slots.
     pub(crate) table: SlotTable<Slot<P>, 8>,
     /// How long their children take, for each kind of scope.
-    pacing: OnceLock<Box<[Pacing; TOLD_APART]>>,
-    /// How often the sentinel looks at them.
+    pacing: [Pacing; TOLD_APART],
+    /// How often a sentinel looks at them.
     pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
     pub(crate) drivers: Level,
-    /// The cores of the machine.
-    cores: usize,
     /// The next so many scopes and stolen jobs may keep every thread busy at once, because a child or a job was seen to block its
     /// thread.
     blocking: AtomicU32,
@@ -133,47 +122,11 @@ impl<P> Scopes<P> {
     pub(crate) fn new() -> Self {
         Self {
             table: SlotTable::default(),
-            pacing: OnceLock::new(),
+            pacing: std::array::from_fn(|_| Pacing::new()),
             beat: Beat::default(),
             drivers: Level::default(),
-            cores: cores(),
             blocking: AtomicU32::new(0),
         }
-    }
-
-    /// What the list of `slot` means for a worker.
-    #[inline]
-    pub(crate) fn sight(&self, slot: &Slot<P>, looking: Looking, crew: Crew<'_>) -> Sight {
-        if slot.core.is_empty() {
-            Sight::Nothing
-        } else if slot.core.is_asleep() {
-            Sight::Ready
-        } else {
-            let worth = match looking {
-                // Both ask: would this worker be one too many? If their answers differed, a worker would find nothing,
-                // park, see the child, search again, and so on.
-                Looking::Awake => self.worth_taking(slot) && self.busy(crew) <= self.cap(crew),
-                Looking::Parking => self.worth_taking(slot) && self.busy(crew) < self.cap(crew),
-                Looking::ToWake => self.worth_waking(slot, crew),
-            };
-            if worth { Sight::Ready } else { Sight::Covered }
-        }
-    }
-
-    /// A child of a scope whose list is ready for a worker, and its slot.
-    pub(crate) fn take_ready(&self, crew: Crew<'_>) -> Option<(Runnable, &Slot<P>)> {
-        self.table.scan().find_map(|slot| {
-            if self.sight(slot, Looking::Awake, crew) != Sight::Ready {
-                return None;
-            }
-            slot.core.steal().map(|child| (child, slot))
-        })
-    }
-
-    /// A child of any scope, and its slot.
-    pub(crate) fn take_any(&self) -> Option<(Runnable, &Slot<P>)> {
-        let mut slots = self.table.scan();
-        slots.find_map(|slot| slot.core.steal().map(|child| (child, slot)))
     }
 
     /// Whether a child lies in the list of any scope.
@@ -195,22 +148,6 @@ impl<P> Scopes<P> {
         })
     }
 
-    /// Threads that may be busy with scopes at once before another wake is left to the sentinel: as many as there are
-    /// cores. The waiting thread runs children too, so it counts beside the workers.
-    fn cap(&self, crew: Crew<'_>) -> usize {
-        let threads = crew.workers + 1;
-        if self.is_blocking() {
-            threads
-        } else {
-            threads.min(self.cores)
-        }
-    }
-
-    /// Whether fewer threads are busy than there are cores.
-    pub(crate) fn has_room(&self, crew: Crew<'_>) -> bool {
-        self.busy(crew) < self.cap(crew).min(self.cores)
-    }
-
     /// A child, or a job of a join, stood still while no thread used the processor: the busy threads are blocked and leave their cores free.
     pub(crate) fn observe_blocking(&self) {
         // Ordering: Relaxed, a hint.
@@ -225,19 +162,16 @@ impl<P> Scopes<P> {
         self.blocking.load(Ordering::Relaxed) > 0
     }
 
-    /// What is known of scopes of the kind of the one in `slot`. The first call of a pool allocates less than 1 KiB.
+    /// What is known of scopes of the kind of the one in `slot`.
     #[inline]
     pub(crate) fn pacing(&self, slot: &Slot<P>) -> &Pacing {
-        let kinds = self
-            .pacing
-            .get_or_init(|| Box::new(std::array::from_fn(|_| Pacing::new())));
         // Ordering: Relaxed, a hint.
-        &kinds[slot.kind.load(Ordering::Relaxed) as usize % TOLD_APART]
+        &self.pacing[slot.kind.load(Ordering::Relaxed) as usize % TOLD_APART]
     }
 
     /// Whether an awake worker should take a child from a waiter that drives the scope in `slot`.
     #[inline]
-    fn worth_taking(&self, slot: &Slot<P>) -> bool {
+    pub(crate) fn worth_taking(&self, slot: &Slot<P>) -> bool {
         self.pacing(slot).worth_taking() || self.is_blocking()
     }
 
@@ -250,18 +184,11 @@ impl<P> Scopes<P> {
         }
     }
 
-    /// Threads busy with this pool's scopes or tasks; a hint. A worker that has announced its sleep is none of them.
-    pub(crate) fn busy(&self, crew: Crew<'_>) -> usize {
-        // A thread whose scope sleeps, and that runs a scope of another sleeper on top of it, is counted out twice for that time.
-        crew.idle.awake().wrapping_add(self.drivers.get())
-    }
-
-    /// Whether a scope is open that a sentinel has to watch. Of the busy threads, `own` are the caller.
+    /// Whether a scope is open that a sentinel has to watch. `alone`: no other thread is busy.
     ///
     /// A scope whose thread sleeps while its list is empty needs none where no other thread is busy. Its children wait, and the
     /// thread that wakes one of them tells the scope's thread.
-    pub(crate) fn any_to_watch(&self, crew: Crew<'_>, own: usize) -> bool {
-        let alone = self.busy(crew) <= own;
+    pub(crate) fn any_to_watch(&self, alone: bool) -> bool {
         self.table.scan().map(|slot| &slot.core).any(|core| {
             let rests = core.is_asleep() && core.is_empty();
             core.pending() > 0 && !(alone && rests)
@@ -290,58 +217,5 @@ impl<P> Scopes<P> {
             slot.driver.store(0, Ordering::Relaxed);
             self.drivers.fall();
         }
-    }
-
-    /// Whether the children in `slot` are worth waking another thread, beside the one that comes to one of them soon.
-    #[inline]
-    pub(crate) fn worth_waking(&self, slot: &Slot<P>, crew: Crew<'_>) -> bool {
-        self.worth_taking(slot) && self.surplus(slot, crew) > 0
-    }
-
-    /// How many threads the children in `slot` are worth, beside the one that comes to one of them soon. At most as many
-    /// as may be busy at once.
-    pub(crate) fn surplus(&self, slot: &Slot<P>, crew: Crew<'_>) -> usize {
-        let blocking = self.is_blocking();
-        // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its
-        // body has ended, and the worker that asks runs one.
-        let in_body = || !slot.core.is_asleep() && self.pacing(slot).body_is_long();
-        let soon = usize::from(!blocking && !in_body());
-        let queued = slot.core.len().saturating_sub(soon);
-        if queued == 0 || !(blocking || self.pacing(slot).worth_waking(queued)) {
-            return 0;
-        }
-        queued.min(self.cap(crew).saturating_sub(self.busy(crew)))
-    }
-}
-
-#[cfg(all(test, not(terrace_loom)))]
-mod tests {
-    use super::*;
-
-    /// After one child was seen to block, the next scopes need no sentinel: the waiter and all workers may be busy, however
-    /// short children are.
-    #[test]
-    fn a_child_that_blocks_is_remembered_for_many_scopes() {
-        let mut scopes = Scopes::<()>::new();
-        scopes.cores = 1;
-        let idle = Idle::new(2);
-        let crew = Crew {
-            idle: &idle,
-            workers: 2,
-        };
-        assert_eq!(scopes.cap(crew), 1);
-        scopes.observe_blocking();
-        for _ in 0..BLOCKING_SCOPES {
-            assert!(scopes.is_blocking());
-            assert_eq!(scopes.cap(crew), 3);
-            scopes.forget_blocking();
-        }
-        assert!(!scopes.is_blocking());
-        assert_eq!(scopes.cap(crew), 1);
-        // A second one within that time begins it anew.
-        scopes.observe_blocking();
-        scopes.forget_blocking();
-        scopes.observe_blocking();
-        assert_eq!(scopes.blocking.load(Ordering::Relaxed), BLOCKING_SCOPES);
     }
 }

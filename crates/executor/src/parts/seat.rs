@@ -25,7 +25,6 @@ use terrace_trace::inspect::Since;
 
 use super::Flag;
 use super::pacing::Beat;
-use super::turns::Seen;
 use crate::protocol::publish::Sight;
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
@@ -75,15 +74,6 @@ impl Seat {
         let task = self.ring.steal_into(own)?;
         terrace_trace::steal(1 + own.ring().len());
         Some(task)
-    }
-
-    /// The work that its holder would take next. `seat` is its number.
-    pub(crate) fn see(&self, seat: usize) -> Option<Seen> {
-        let task = self.lifo.look().map(|look| Seen::Task { seat, look });
-        task.or_else(|| {
-            let taken = self.ring.taken();
-            (!self.ring.is_empty()).then_some(Seen::Ring { seat, taken })
-        })
     }
 
     /// Asks the holder to end when it has finished what it runs.
@@ -142,9 +132,9 @@ impl Seats {
         self.workers.scan().chain(self.drivers.scan())
     }
 
-    /// A seat by its number: first those of workers, of which there are so many, then those of drivers.
-    pub(crate) fn at(&self, workers: usize, number: usize) -> Option<&Seat> {
-        match number.checked_sub(workers) {
+    /// A seat by its number: first those of workers, then those of drivers. A new worker's seat may shift the drivers'.
+    pub(crate) fn at(&self, number: usize) -> Option<&Seat> {
+        match number.checked_sub(self.workers.high()) {
             None => self.workers.get(number),
             Some(driver) => self.drivers.get(driver),
         }
@@ -190,12 +180,6 @@ impl Seats {
         self.workers.scan().find_map(|seat| seat.lifo.take())
     }
 
-    /// Takes the task out of the LIFO slot of this worker, if it is the one that `look` saw.
-    pub(crate) fn take_still(&self, worker: usize, look: u32) -> Option<Runnable> {
-        let lifo = &self.workers.get(worker)?.lifo;
-        (lifo.look() == Some(look)).then(|| lifo.take()).flatten()
-    }
-
     fn task_counts(&self) -> impl Iterator<Item = &TaskCount> {
         // Seats that were given back keep their counts.
         self.workers
@@ -208,16 +192,14 @@ impl Seats {
     /// Tasks that have not ended: at least as many as at some time during the call, and exact while no thread acts. It
     /// reads the ends first, so it counts no end without its spawn.
     pub(crate) fn active(&self) -> usize {
-        let ended = self
-            .task_counts()
-            .map(TaskCount::ended)
-            .fold(0, usize::wrapping_add);
+        let ended = self.task_counts().map(|count| count.ended.get());
+        let ended = ended.fold(0, usize::wrapping_add);
         self.spawned().wrapping_sub(ended)
     }
 
     /// Tasks that were spawned so far.
     pub(crate) fn spawned(&self) -> usize {
-        let spawned = self.task_counts().map(TaskCount::spawned);
+        let spawned = self.task_counts().map(|count| count.spawned.get());
         spawned.fold(0, usize::wrapping_add)
     }
 
@@ -235,7 +217,7 @@ impl Seats {
         self.scan().fold(0, |hash: usize, seat| {
             let slot = seat.lifo.look().map_or(0, |look| look as usize + 1);
             let part = (seat.ring.taken() as usize)
-                .wrapping_add(seat.count.ended())
+                .wrapping_add(seat.count.ended.get())
                 .wrapping_mul(31)
                 .wrapping_add(slot);
             hash.wrapping_mul(1_000_003).wrapping_add(part)
@@ -258,73 +240,35 @@ pub(crate) struct SeatCounts {
     pub(crate) overflows: Count,
 }
 
-/// A number that one thread at a time writes.
+/// The spawns and ends of tasks that the holders of one seat saw, or all threads without a seat.
+#[derive(Default)]
+pub(crate) struct TaskCount {
+    pub(crate) spawned: Count,
+    pub(crate) ended: Count,
+}
+
+/// A number that any thread may read.
 #[derive(Default)]
 pub(crate) struct Count(AtomicUsize);
 
 impl Count {
-    /// Adds; the calling thread holds the seat.
+    /// Adds, where the calling thread alone writes: it holds the seat. No read-modify-write.
     #[inline]
     pub(crate) fn add(&self, count: usize) {
-        // Ordering: Relaxed. The next holder comes after this one by the table of seats. Readers take a number that may be old.
-        add(&self.0, count, Ordering::Relaxed);
+        // Ordering: Relaxed, the thread's own number. The next holder comes after this one by the table of seats.
+        let before = self.0.load(Ordering::Relaxed);
+        // Ordering: Release, pairs with the Acquire in `get`: a thread that sees the end of a task sees its spawn.
+        self.0.store(before.wrapping_add(count), Ordering::Release);
+    }
+
+    /// Adds one, on any thread.
+    pub(crate) fn rise(&self) {
+        // Ordering: Release, as in `add`.
+        self.0.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn get(&self) -> usize {
-        // Ordering: Relaxed, as in `add`.
-        self.0.load(Ordering::Relaxed)
+        // Ordering: Acquire, pairs with the Release in `add`.
+        self.0.load(Ordering::Acquire)
     }
-}
-
-/// The spawns and ends that the holders of one seat saw, or all threads without a seat.
-#[derive(Default)]
-pub(crate) struct TaskCount {
-    spawned: AtomicUsize,
-    ended: AtomicUsize,
-}
-
-impl TaskCount {
-    /// Counts a spawn; the caller is the only thread that counts here at this time.
-    #[inline]
-    pub(crate) fn spawn(&self) {
-        add(&self.spawned, 1, Ordering::Relaxed);
-    }
-
-    /// Counts an end; the caller is the only thread that counts here at this time.
-    #[inline]
-    pub(crate) fn end(&self) {
-        // Ordering: Release, pairs with the Acquire in `ended`: a thread that sees the end sees the spawn.
-        add(&self.ended, 1, Ordering::Release);
-    }
-
-    /// As [`spawn`](Self::spawn), for any thread.
-    pub(crate) fn spawn_shared(&self) {
-        // Ordering: Relaxed, as in `spawn`.
-        self.spawned.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// As [`end`](Self::end), for any thread.
-    pub(crate) fn end_shared(&self) {
-        // Ordering: Release, as in `end`.
-        self.ended.fetch_add(1, Ordering::Release);
-    }
-
-    pub(crate) fn spawned(&self) -> usize {
-        // Ordering: Relaxed. `Seats::active` reads the ends first: their Acquire loads make the
-        // spawns of the counted tasks visible here.
-        self.spawned.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn ended(&self) -> usize {
-        // Ordering: Acquire, pairs with the Release in `end`.
-        self.ended.load(Ordering::Acquire)
-    }
-}
-
-/// Adds where one thread alone writes: no read-modify-write.
-#[inline]
-fn add(counter: &AtomicUsize, count: usize, store: Ordering) {
-    // Ordering: Relaxed, the calling thread alone writes.
-    let before = counter.load(Ordering::Relaxed);
-    counter.store(before.wrapping_add(count), store);
 }

@@ -16,25 +16,32 @@ pub(crate) struct Fairness {
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
-    /// Another seat's work that may be stalled.
-    pub(crate) suspect: Cell<Option<Seen>>,
+    /// The seat that was looked at last, and its work that may be stalled.
+    pub(crate) suspect: Cell<(usize, Option<Seen>)>,
     /// Likewise a job that another thread has forked.
-    pub(crate) fork_suspect: Cell<Option<Seen>>,
+    pub(crate) fork_suspect: Cell<(usize, Option<Seen>)>,
 }
 
-/// Work that its owner is expected to take, as a look saw it. If a later look sees the same, the owner has not come to it.
+/// A spot where work lies that its owner is expected to take.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
-    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
-    Task { seat: usize, look: u32 },
-    /// Tasks in the ring of the seat with this number, and how many it has given away.
-    Ring { seat: usize, taken: u32 },
-    /// The oldest job of the fork seat with this number, and a number that changes when that job does.
-    Fork { seat: usize, look: u64 },
-    /// Children in the list of the scope with this number, and a number that changes when one is taken.
-    Child { scope: usize, taken: u32 },
-    /// A child of a scope whose thread is stuck.
-    Stuck { scope: usize },
+pub(crate) enum Spot {
+    /// The LIFO slot of the worker with this number.
+    Slot(usize),
+    /// The ring of the seat with this number.
+    Ring(usize),
+    /// The deque of the fork seat with this number.
+    Fork(usize),
+    /// The list of the scope with this number.
+    Scope(usize),
+}
+
+/// What a look has seen there. If a later look sees the same, the owner has not come to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) spot: Spot,
+    /// Another number once a thread has taken from there; of a slot, once another task lies in it; of a deque, once its oldest job is another
+    /// one.
+    pub(crate) look: u64,
 }
 
 impl Fairness {

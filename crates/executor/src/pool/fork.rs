@@ -13,18 +13,18 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::{fmt, ptr};
 
-use terrace_queue::fork::Owner;
+use terrace_queue::fork::{ForkDeque, Owner};
 use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
 use super::Shared;
 use super::runner::{self, Runner};
-use crate::parts::forks::{By, Deque, ForkSeat, JobWord};
+use crate::parts::forks::{By, ForkSeat};
 use crate::protocol::job::JobRef;
 
 /// A seat of a pool.
-pub(crate) type Seat = ForkSeat<Shared>;
+pub(crate) type Seat = ForkSeat<Shared, Job>;
 
 terrace_sync::thread_local! {
     /// The innermost seat; null where there is none. Plain data without a destructor, so that it can be read at any time
@@ -55,14 +55,17 @@ fn take_as_worker() -> *const Seat {
     runner::with_worker(|worker| worker.map_or(ptr::null(), of_worker))
 }
 
-/// The seat of this thread's worker. One that has none yet takes it now, and puts it at the end of the list.
+/// The seat of this worker, which runs on this thread, if it has forked. While it has none, the one of a call of its pool that it is in.
+fn seat_of<'s>(worker: &Runner<'_>) -> Option<&'s Seat> {
+    // The outermost: the worker may be inside of a call of another pool, and there have entered its own once more.
+    let of_worker = |seat: &&Seat| seat.by() == By::Worker && seat.is_of(worker.pool);
+    seats().filter(of_worker).last()
+}
+
+/// Takes a seat for this thread's worker, which has none in the list, and puts it at the end.
 fn of_worker(worker: &Runner<'_>) -> *const Seat {
-    if let Some(seat) = worker.fork.get() {
-        return seat;
-    }
     let pool = worker.pool;
     let seat = pool.forks.enter(pool, By::Worker);
-    worker.fork.set(Some(seat));
     link_after(seats().last(), seat);
     seat
 }
@@ -85,7 +88,7 @@ pub(crate) fn seat_in(pool: &Shared) -> *const Seat {
 
 /// The worker leaves its place: it gives its seat back. It runs no code of users any more.
 pub(crate) fn leave_fork_seat(worker: &Runner<'_>) {
-    if let Some(seat) = worker.fork.take() {
+    if let Some(seat) = seat_of(worker) {
         link_after(
             seats().find(|inner| ptr::eq(inner.outer.get(), seat)),
             ptr::null(),
@@ -139,7 +142,7 @@ pub(crate) fn resume_forking() {
 
 /// A worker is about to park, between two jobs.
 pub(crate) fn stop_forking(worker: &Runner<'_>) {
-    if let Some(seat) = worker.fork.get() {
+    if let Some(seat) = seat_of(worker) {
         seat.rest();
     }
 }
@@ -178,7 +181,7 @@ pub struct Worker {
     /// Null if there is none.
     seat: *const Seat,
     /// The deque of the seat, or null: a join needs no more, mostly.
-    deque: *const Deque,
+    deque: *const ForkDeque<Job>,
     on_thread: PhantomData<*const ()>,
 }
 
@@ -258,7 +261,7 @@ impl Worker {
 
     /// The owner's side of the deque in its seat.
     #[inline(always)]
-    pub(crate) fn owner(&self) -> Option<Owner<'_, JobWord>> {
+    pub(crate) fn owner(&self) -> Option<Owner<'_, Job>> {
         // SAFETY: the seat, and so its deque, is this thread's for as long as the handle lives.
         let deque = unsafe { self.deque.as_ref() }?;
         // SAFETY: one thread holds the seat, and handles are not `Sync`. `Forks::enter` orders threads that change.
@@ -291,10 +294,9 @@ pub(crate) struct Claimed(Job);
 
 impl Claimed {
     /// # Safety
-    /// The calling thread has claimed the job, which came out of a deque of a pool.
-    pub(crate) unsafe fn new(job: JobWord) -> Self {
-        // SAFETY: deques of a pool hold jobs of this type.
-        Self(unsafe { job.typed() })
+    /// The calling thread has claimed the job.
+    pub(crate) unsafe fn new(job: Job) -> Self {
+        Self(job)
     }
 
     /// The function that runs jobs of this call-site.
@@ -320,11 +322,11 @@ impl Claimed {
                     // SAFETY: this thread has claimed the job.
                     unsafe { job.header() }.begun(root);
                 }
-                let outer = seat.mine.root.replace(root.map(|_| JobWord::of(job)));
+                let outer = seat.root.replace(root.map(|_| job));
                 let migrated = seat.mine.migrated.replace(true);
                 // SAFETY: this thread has claimed the job, and runs it once.
                 unsafe { job.execute(&worker) };
-                seat.mine.root.set(outer);
+                seat.root.set(outer);
                 seat.mine.migrated.set(migrated);
                 if let (Some(nest), Some(root)) = (nest, root) {
                     nest.end(&owner, root);

@@ -258,10 +258,10 @@ pub(crate) fn run_task(task: Runnable) {
 pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First)) -> (T, First) {
     with_runner_of(pool, |runner| {
         let runner = runner.expect("the caller has seen the runner");
-        runner.seat.count.spawn();
+        runner.seat.count.spawned.add(1);
         let (task, first) = traced(poll);
         if first == First::Ended {
-            runner.seat.count.end();
+            runner.seat.count.ended.add(1);
             pool.quiet.ended(&pool.seats);
         }
         (task, first)

@@ -23,13 +23,13 @@ use crate::parts::injector::{Injector, Lanes};
 #[cfg(feature = "inspect")]
 use crate::parts::long_polls;
 use crate::parts::processor::cores;
-use crate::parts::scopes::{Crew, Looking, Scopes, Slot};
+use crate::parts::scopes::{Looking, Scopes, Slot};
 use crate::parts::seat::{Seat, Seats};
 use crate::parts::threads::Threads;
 use crate::parts::waiters::{Event, QuietWaiters};
 use crate::parts::{Flag, Level};
 use crate::protocol::end::Holders;
-use crate::protocol::publish::Alarm;
+use crate::protocol::publish::{Alarm, Sight};
 use crate::tuned::FEW_SPARES;
 
 /// The state of a pool.
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     /// Open scopes.
     pub(crate) scopes: Scopes<Shared>,
     /// The seats of threads that fork.
-    pub(crate) forks: Forks<Shared>,
+    pub(crate) forks: Forks<Shared, fork::Job>,
     /// Tasks to wake when the pool is dropped.
     pub(crate) registry: Registry,
     /// What happens to the panic of a detached task.
@@ -137,15 +137,6 @@ impl Shared {
         self.threads.workers()
     }
 
-    /// Its threads, as decisions about scopes see them.
-    #[inline]
-    pub(crate) fn crew(&self) -> Crew<'_> {
-        Crew {
-            idle: &self.idle,
-            workers: self.workers(),
-        }
-    }
-
     /// Hands a payload that no task's handle and no scope will see to the handler.
     pub(crate) fn report(&self, payload: Payload) {
         match &self.handler {
@@ -172,29 +163,89 @@ impl Shared {
     }
 }
 
+/// The one question before a wake, and before an awake worker takes what another thread would come to: how many threads more the work is worth.
 impl Shared {
-    /// How many processors the awake workers of the pool leave, and the guests that fork. A thread wakes no more workers for work that others
-    /// could take: more awake workers than processors take turns, and pay for each turn. Should the awake ones block their threads, the
-    /// last searcher still wakes one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)), and a sentinel takes
-    /// what stands still.
-    pub(crate) fn processors_left(&self) -> usize {
-        cores().saturating_sub(self.busy())
+    /// Awake workers, and threads off the pool that drive a scope: the threads that are busy with children; a hint. A worker that has
+    /// announced its sleep is none of them.
+    pub(crate) fn busy(&self) -> usize {
+        // A thread whose scope sleeps, and that runs a scope of another sleeper on top of it, is counted out twice for that time.
+        let busy = self.idle.awake().wrapping_add(self.scopes.drivers.get());
+        (busy as isize).max(0) as usize
     }
 
-    /// Awake workers, and guests that fork.
-    fn busy(&self) -> usize {
+    /// Awake workers, and guests in the middle of a join: the threads that are busy with tasks and jobs; a hint.
+    fn busy_with_jobs(&self) -> usize {
         self.idle.awake() + self.forks.guests()
     }
 
-    /// Whether a worker may take an offered job of a join: it has a processor beside the threads that are busy. Or threads were seen
-    /// to block lately: then any number of them may be busy.
+    /// How many processors are left for workers that run tasks and jobs. More threads than processors take turns, and pay for each turn.
+    /// Should the busy ones block their threads, the last searcher still wakes one more each time
+    /// ([`Idle::stop_search`](terrace_park::Idle::stop_search)), and a sentinel takes what stands still.
+    pub(crate) fn processors_left(&self) -> usize {
+        cores().saturating_sub(self.busy_with_jobs())
+    }
+
+    /// How many threads more the *bound* allows where so many are busy, before another wake is left to the sentinel: one for each processor
+    /// that is left. Where threads were seen to block lately, any number.
+    pub(crate) fn room(&self, looking: Looking, busy: usize) -> usize {
+        if self.scopes.is_blocking() {
+            return usize::MAX;
+        }
+        // A worker that is awake would not be one more. If its answer differed from that of its next look before a sleep, it would find
+        // nothing, park, see the item, search again, and so on.
+        let own = usize::from(looking == Looking::Awake);
+        (cores() + own).saturating_sub(busy)
+    }
+
+    /// Whether a job of a join is worth a wake, where so many threads more are about to be busy with jobs.
+    pub(crate) fn may_wake_for_job(&self, more: usize) -> bool {
+        self.room(Looking::ToWake, self.busy_with_jobs() + more) > 0
+    }
+
+    /// Whether a worker may take an offered job of a join.
     pub(crate) fn may_join_in(&self, looking: Looking) -> bool {
-        let others = match looking {
-            // The worker counts as busy.
-            Looking::Awake => self.busy().saturating_sub(1),
-            Looking::Parking | Looking::ToWake => self.busy(),
-        };
-        others < cores() || self.scopes.is_blocking()
+        self.room(looking, self.busy_with_jobs()) > 0
+    }
+
+    /// How many threads the children in `slot` are worth, beside the one that comes to one of them soon. At most as many as may become
+    /// busy.
+    pub(crate) fn surplus(&self, slot: &Slot<Self>) -> usize {
+        if !self.scopes.worth_taking(slot) {
+            return 0;
+        }
+        let (pacing, blocking) = (self.scopes.pacing(slot), self.scopes.is_blocking());
+        // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its
+        // body has ended, and the worker that asks runs one.
+        let in_body = || !slot.core.is_asleep() && pacing.body_is_long();
+        let soon = usize::from(!blocking && !in_body());
+        let queued = slot.core.len().saturating_sub(soon);
+        if queued == 0 || !(blocking || pacing.worth_waking(queued)) {
+            return 0;
+        }
+        let busy = self.busy();
+        // The scope's thread, and all workers.
+        let others = (self.workers() + 1).saturating_sub(busy);
+        queued.min(self.room(Looking::ToWake, busy)).min(others)
+    }
+
+    /// What the list of `slot` means for a worker. Of the orders, only those of workers ask: they are counted while they are awake.
+    #[inline]
+    pub(crate) fn offer(&self, slot: &Slot<Self>, looking: Looking) -> Sight {
+        if slot.core.is_empty() {
+            return Sight::Nothing;
+        }
+        let is_ready = slot.core.is_asleep()
+            || match looking {
+                Looking::ToWake | Looking::InWait => self.surplus(slot) > 0,
+                Looking::Awake | Looking::Parking => {
+                    self.scopes.worth_taking(slot) && self.room(looking, self.busy()) > 0
+                }
+            };
+        if is_ready {
+            Sight::Ready
+        } else {
+            Sight::Covered
+        }
     }
 }
 
@@ -253,7 +304,7 @@ impl Shared {
     /// The waiter calls this between children when the estimate of their length has changed. It wakes another thread if
     /// the children queued in `slot` are now worth it.
     pub(crate) fn reconsider(&self, slot: &Slot<Self>) {
-        if self.scopes.worth_waking(slot, self.crew()) {
+        if self.surplus(slot) > 0 {
             self.publish();
         }
     }
@@ -262,7 +313,7 @@ impl Shared {
     /// and each of them wakes two more.
     pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
         self.scopes.forget_blocking();
-        match self.scopes.surplus(slot, self.crew()) {
+        match self.surplus(slot) {
             1 => self.publish(),
             more => self.publish_tasks(more),
         }

@@ -25,7 +25,6 @@ use terrace_sync::Arc;
 use super::Shared;
 use crate::guard::OnDrop;
 use crate::parts::current::{Current, replace_current};
-use crate::parts::forks::ForkSeat;
 use crate::parts::processor::{Awake, Gather, Rotation};
 use crate::parts::seat::Seat;
 use crate::parts::threads::Kind;
@@ -59,8 +58,6 @@ pub(crate) struct Runner<'p> {
     pub(crate) nested_help: Cell<u32>,
     /// Of a worker: false before the loop and after it, in hooks, and while pinned tasks are dropped.
     pub(crate) in_loop: Cell<bool>,
-    /// The seat in which its thread forks, once it has forked.
-    pub(super) fork: Cell<Option<&'p ForkSeat<Shared>>>,
     /// Of a worker: whether its loop is a future of the program.
     pub(crate) polled: Cell<bool>,
     /// Whether it is parked in a poll of that future.
@@ -136,7 +133,6 @@ impl<'p> Runner<'p> {
             slot_runs: Cell::new(0),
             nested_help: Cell::new(0),
             in_loop: Cell::new(false),
-            fork: Cell::new(None),
             polled: Cell::new(false),
             parked: Cell::new(false),
             parkings: Cell::new(0),
@@ -305,8 +301,8 @@ pub(crate) fn is_inside(pool: &Shared) -> bool {
 #[inline]
 pub(crate) fn count_spawn(pool: &Shared) {
     with_runner_of(pool, |runner| match runner {
-        Some(runner) => runner.seat.count.spawn(),
-        None => pool.seats.remote.spawn_shared(),
+        Some(runner) => runner.seat.count.spawned.add(1),
+        None => pool.seats.remote.spawned.rise(),
     });
 }
 
@@ -315,8 +311,8 @@ pub(crate) fn count_spawn(pool: &Shared) {
 #[inline]
 pub(crate) fn count_end(pool: &Shared) {
     with_runner_of(pool, |runner| match runner {
-        Some(runner) => runner.seat.count.end(),
-        None => pool.seats.remote.end_shared(),
+        Some(runner) => runner.seat.count.ended.add(1),
+        None => pool.seats.remote.ended.rise(),
     });
     pool.quiet.ended(&pool.seats);
 }

@@ -36,7 +36,7 @@ use super::stand_in;
 use super::threadless::Drives;
 use super::wait::{WaitFor, wait};
 use crate::guard::Bomb;
-use crate::parts::forks::{By, JobWord, Timed};
+use crate::parts::forks::{By, Timed};
 use crate::parts::pacing::Length;
 use crate::pool::fork::{Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in};
 use crate::pool::{Shared, runner};
@@ -49,8 +49,7 @@ impl Forker for Worker {
 
     #[inline(always)]
     fn push(&self, job: Job) -> Option<Depth> {
-        let job_word = JobWord::of(job);
-        self.owner()?.push(job_word, Considers::new(self, job)).ok()
+        self.owner()?.push(job, Considers::new(self, job)).ok()
     }
 
     #[inline(always)]
@@ -70,6 +69,7 @@ impl Forker for Worker {
             seat,
             job,
             sleeper: &sleeper,
+            around: false,
         };
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
@@ -88,6 +88,8 @@ struct Stolen<'f> {
     seat: &'f Seat,
     job: &'f Header<Worker>,
     sleeper: &'f OnceLock<Arc<dyn Notify>>,
+    /// Whether the seat's thread sleeps in a join around this one, too: it may help out of its sleep.
+    around: bool,
 }
 
 impl Stolen<'_> {
@@ -120,7 +122,7 @@ pub(crate) fn take_open(seat: &Seat, nest: &Nest, root: Root) -> Option<Claimed>
         return None;
     }
     let job = nest.steal(&seat.deque, root, Offer::Open, asking())?;
-    // SAFETY: this thread has claimed it, out of a deque of the pool.
+    // SAFETY: this thread has claimed it.
     Some(unsafe { Claimed::new(job) })
 }
 
@@ -152,8 +154,7 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn announce_sleep(&mut self) {
-        self.seat.pool().forks.waiting.rise();
-        self.seat.asleep.set(true);
+        self.around = self.seat.asleep.replace(true);
         if self.sleeper.get().is_none() {
             let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
             // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
@@ -169,8 +170,7 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn end_sleep(&mut self) {
-        self.seat.pool().forks.waiting.fall();
-        self.seat.asleep.set(false);
+        self.seat.asleep.set(self.around);
     }
 }
 
@@ -321,9 +321,7 @@ impl<'s> Considers<'s> {
 
     /// The root that the thread is inside of.
     fn root(&self) -> Option<&'s Header<Worker>> {
-        let root = self.seat().mine.root.get()?;
-        // SAFETY: deques of a pool hold jobs of this type.
-        let root = unsafe { root.typed::<Job>() };
+        let root = self.seat().root.get()?;
         // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
         Some(unsafe { root.header() })
     }
@@ -343,8 +341,7 @@ impl<'s> Considers<'s> {
         let seat = self.seat();
         // A guest is counted from its first push on.
         let itself = seat.by() == By::Guest && !seat.is_forking();
-        let pool = seat.pool();
-        if pool.processors_left() > usize::from(itself) || pool.scopes.is_blocking() {
+        if seat.pool().may_wake_for_job(itself.into()) {
             Tell::All
         } else {
             Tell::Joiner

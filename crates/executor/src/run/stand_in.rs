@@ -16,12 +16,10 @@ use terrace_thread::internal::thread_waker;
 
 use super::life;
 use crate::parts::forks::By;
-use crate::parts::scopes::Looking;
 use crate::pool::{Shared, runner};
 use crate::tuned::NESTED_HELP;
 use crate::work::found::Taken;
-use crate::work::source::Look;
-use crate::work::{self, Order, Scan};
+use crate::work::{self, Scan};
 
 /// A waiter of a pool. It helps while all live workers of the pool wait, and there is work that no worker may adopt.
 pub(super) struct LastResort<'w> {
@@ -66,7 +64,8 @@ impl<'w> LastResort<'w> {
         let taken = if depth < limit {
             work::last_resort_take(pool)
         } else if depth < 2 * limit {
-            work::HeldBySeats::take(&Look::bystander(pool, Looking::Awake))
+            // A task at a seat mostly ends a wait rather than adding one.
+            pool.seats.steal_one(0).map(Taken::task)
         } else {
             None
         };

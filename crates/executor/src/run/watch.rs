@@ -31,9 +31,11 @@ use terrace_sync::{Arc, Mutex};
 use super::life;
 use crate::guard::OnDrop;
 use crate::parts::scopes::Looking;
+use crate::parts::turns::{Seen as Job, Spot};
 use crate::pool::Shared;
 use crate::protocol::publish::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
+use crate::work::still::look_at;
 use crate::work::{Scan, bystander_sight};
 
 /// Looks in a row that find nothing takeable before the watch leaves.
@@ -117,8 +119,8 @@ struct Entry {
 
 struct Seen {
     progress: usize,
-    /// For each thread with a job of a join, its number and one that changes when its oldest job does.
-    jobs: Vec<(usize, u64)>,
+    /// The oldest job of each thread that joins.
+    jobs: Vec<Job>,
     /// Of all workers together.
     processor: Duration,
 }
@@ -176,7 +178,7 @@ impl Entry {
     fn judge(&mut self, pool: &Arc<Shared>) {
         let now = Seen {
             progress: pool.progress(),
-            jobs: pool.forks.jobs().collect(),
+            jobs: look_at(pool, pool.forks.bound(), Spot::Fork).collect(),
             processor: pool.seats.processor_time(),
         };
         let Some(last) = self.last.take() else {
@@ -194,7 +196,7 @@ impl Entry {
         self.last = Some(now);
         // A thread that would run the job was not told of it.
         let is_stranded =
-            || pool.forks.waiting.get() > 0 && pool.forks.any_job() && pool.processors_left() > 0;
+            || pool.forks.any_asleep() && pool.forks.any_job() && pool.processors_left() > 0;
         let stuck = still && (rests || is_stranded());
         if stuck && !coming {
             // The spare looks at every source. The watch soon judges anew what it leaves.
@@ -230,6 +232,6 @@ fn is_takeable(pool: &Shared) -> bool {
 fn has_waiter(pool: &Shared) -> bool {
     pool.idle.any_restricted()
         || pool.scopes.has_waiter()
-        || pool.forks.waiting.get() > 0
+        || pool.forks.any_asleep()
         || pool.waits_beneath.get() > 0
 }

@@ -23,7 +23,6 @@ use terrace_thread::internal::has_tasks;
 use terrace_trace::inspect::Began;
 
 use crate::guard::OnDrop;
-use crate::parts::forks::Future;
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::processor::{Awake, Naps, has_room_for, spin};
@@ -203,16 +202,14 @@ impl<'p> Runner<'p> {
                 }
                 if let Some(token) = &progress.token {
                     let more = match &found {
-                        Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
+                        Found::Child(_, slot) => pool.surplus(slot),
                         Found::Task(_) | Found::Lane(..) => {
                             let queued = self.seat.ring.len() + pool.injector.len_hint();
                             queued.min(pool.processors_left())
                         }
                         // A thread that forks hands out a job to one more.
                         Found::Fork(_) => {
-                            let sight =
-                                pool.forks
-                                    .sight(Looking::Awake, Offer::Open, Future::Ignored);
+                            let sight = pool.forks.sight(Looking::Awake, Offer::Open);
                             usize::from(sight == Sight::Ready).min(pool.processors_left())
                         }
                     };
@@ -310,7 +307,7 @@ impl<'p> Runner<'p> {
             if wanted() {
                 return;
             }
-            let offered = || pool.scopes.sight(slot, Looking::Awake, pool.crew()) == Sight::Ready;
+            let offered = || pool.offer(slot, Looking::Awake) == Sight::Ready;
             // Its thread has not moved since the first one: it cannot take them itself.
             next = if core.progress() == seen || offered() {
                 core.steal()
@@ -348,8 +345,8 @@ fn watch(
 ) -> Result<Woken, Option<Token>> {
     let pool = runner.pool;
     let scopes = || match runner.polled.get() {
-        true => pool.scopes.any_to_watch(pool.crew(), 1),
-        false => pool.scopes.busy(pool.crew()) > 1,
+        true => pool.scopes.any_to_watch(pool.busy() <= 1),
+        false => pool.busy() > 1,
     };
     let watches = !sentinel.is_bored(pool) && (sentinel.keen || scopes())
         || pool.seats.slots_sight() != Sight::Nothing

@@ -156,7 +156,7 @@ fn after_push(slot: &Slot<Shared>, pool: &Shared, looks: bool) -> Wakes {
     ScopeCore::<Runnable, ThreadSpawner>::after_push();
     let asleep = slot.core.is_asleep();
     let driven = looks || !asleep;
-    if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, pool.crew()) {
+    if driven && pool.idle.has_sentinel() && pool.surplus(slot) == 0 {
         Wakes::None
     } else if asleep {
         Wakes::Waiter

@@ -8,6 +8,7 @@
 pub(crate) mod found;
 pub(crate) mod sentinel;
 pub(crate) mod source;
+pub(crate) mod still;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +16,6 @@ use terrace_park::Work;
 
 use self::found::Taken;
 use self::source::{Look, Source};
-use crate::parts::forks::Future;
 use crate::parts::scopes::Looking;
 use crate::pool::Shared;
 use crate::pool::runner::Runner;
@@ -147,10 +147,6 @@ orders! {
     /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
     LastResort: HighLane, InjectorByTurn, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
 
-    /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
-    /// wait rather than adding one.
-    HeldBySeats: Peers;
-
     /// A worker that yields to the tasks in its own queue only.
     OwnQueues: LifoSlot, OwnRing, LifoSlot;
 
@@ -178,7 +174,7 @@ impl<'l, 'p> Scan<'l, 'p> {
 
     /// By a worker that waits in the middle of a job.
     pub(crate) fn in_wait(pool: &'p Shared) -> Self {
-        Self::new(Look::bystander(pool, Looking::ToWake).at_present())
+        Self::new(Look::bystander(pool, Looking::InWait))
     }
 
     /// The same scan, for a worker that could not help as the last resort.
@@ -218,7 +214,7 @@ impl Work for Scan<'_, '_> {
         // `Pool::close`.
         // In the middle of a job the wait itself looks at what else only the worker's loop handles: pinned tasks, and the end of the pool.
         let pool = self.look.pool;
-        self.look.future == Future::Counts
+        self.look.looking != Looking::InWait
             && (terrace_thread::has_work()
                 || pool.holders.is_closing()
                 || pool.is_asked_to_end(worker))

@@ -17,16 +17,18 @@
 //!
 //! [`Beat`]: crate::parts::pacing::Beat
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use terrace_sync::time::CpuClock;
 
 use super::found::Found;
-use super::source;
-use crate::parts::processor::spin;
-use crate::parts::turns::Seen;
+use super::still::look_at;
+use crate::parts::processor::{cores, spin};
+use crate::parts::turns::{Seen, Spot};
 use crate::pool::Shared;
-use crate::protocol::publish::Sight;
 use crate::tuned::{CALL, LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
@@ -53,6 +55,8 @@ pub(crate) struct Sentinel {
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
     still: Option<Seen>,
+    /// The slot of a scope whose thread it has seen to be stuck, likewise.
+    stuck: Option<usize>,
     /// The [`progress`] at the last thorough look, and how many looks in a row have seen the same, and nothing to take.
     progress: usize,
     idle: u32,
@@ -70,9 +74,7 @@ impl Sentinel {
     /// lies behind a long poll.
     #[inline]
     pub(crate) fn looks_around(&mut self, pool: &Shared) {
-        if pool.seats.slots_sight() != Sight::Nothing {
-            self.slots = full_slots(pool).collect();
-        }
+        self.slots = slots(pool).collect();
     }
 
     /// The times to sleep between the looks of `worker` at `pool`; each is asked for when the one before is over. They end
@@ -84,6 +86,7 @@ impl Sentinel {
     ) -> impl Iterator<Item = Duration> + use<'s> {
         self.seen.clear();
         self.still = None;
+        self.stuck = None;
         self.crowded = 0;
         self.quiet = if self.keen { 0 } else { CALM - 1 };
         // The first look is a thorough one.
@@ -120,24 +123,23 @@ impl Sentinel {
     }
 
     fn next_sleep(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
-        let scopes = &pool.scopes;
-        let beat = &scopes.beat;
-        let open = scopes.any_to_watch(pool.crew(), 0);
-        let has_room = scopes.has_room(pool.crew());
-        if open && has_room && beat.claim(worker) {
+        let (of_scopes, of_slots) = (&pool.scopes.beat, &pool.seats.beat);
+        let busy = pool.busy();
+        let open = pool.scopes.any_to_watch(busy == 0);
+        let has_room = busy < cores();
+        if open && has_room && of_scopes.claim(worker) {
             self.keen = true;
             self.quiet = 0;
             self.crowded = 0;
-            if let Some(scope) = scopes.first_stuck() {
-                self.still = Some(Seen::Stuck { scope });
+            self.stuck = pool.scopes.first_stuck();
+            if self.stuck.is_some() {
                 return None;
             }
-            beat.look_in_vain();
-            return Some(beat.period());
+            of_scopes.look_in_vain();
+            return Some(of_scopes.period());
         }
-        beat.leave(worker);
-        let of_slots = &pool.seats.beat;
-        if has_room && scopes.busy(pool.crew()) > 0 && of_slots.claim(worker) {
+        of_scopes.leave(worker);
+        if has_room && busy > 0 && of_slots.claim(worker) {
             self.look_at_slots(pool);
             if self.still.is_some() {
                 return None;
@@ -151,28 +153,26 @@ impl Sentinel {
         }
         if open {
             self.crowded = self.crowded.saturating_add(1);
-            return Some(beat.period_doubled(1 + self.crowded));
+            return Some(of_scopes.period_doubled(1 + self.crowded));
         }
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet >= CALM {
             self.keen = false;
-            if scopes.busy(pool.crew()) == 0 && !pool.forks.any_forking() {
+            if busy == 0 && !pool.forks.any_forking() {
                 let guests = pool.forks.entries();
                 let came = std::mem::replace(&mut self.guests, guests) != guests;
                 return came.then_some(LONG_PERIOD);
             }
-        }
-        if self.quiet >= CALM {
             return Some(PERIOD);
         }
-        Some(beat.period_doubled(self.quiet.saturating_sub(KEEN)))
+        Some(of_scopes.period_doubled(self.quiet.saturating_sub(KEEN)))
     }
 
     /// Compares what lies in slots with the last look on the beat, and once more some microseconds later: a task that stands there lies
     /// behind a long poll.
     fn look_at_slots(&mut self, pool: &Shared) {
         for again in [false, true] {
-            let slots: Vec<_> = full_slots(pool).collect();
+            let slots: Vec<_> = slots(pool).collect();
             self.still = slots.iter().find(|slot| self.slots.contains(slot)).copied();
             self.slots = slots;
             if again || self.still.is_some() || self.slots.is_empty() {
@@ -182,23 +182,17 @@ impl Sentinel {
         }
     }
 
-    /// Compares what lies in lists and slots with the thorough look before.
+    /// Compares what lies in lists, slots and deques with the thorough look before.
     fn look_thoroughly(&mut self, pool: &Shared) {
-        let scopes = pool.scopes.table.scan().enumerate();
-        let children = scopes
-            .filter(|(_, slot)| !slot.core.is_empty())
-            .map(|(scope, slot)| Seen::Child {
-                scope,
-                taken: slot.core.taken(),
-            });
-        let jobs = pool.forks.jobs();
-        let forks = jobs.map(|(seat, look)| Seen::Fork { seat, look });
-        let seen: Vec<_> = children.chain(full_slots(pool)).chain(forks).collect();
+        let seen: Vec<_> = look_at(pool, pool.scopes.table.high(), Spot::Scope)
+            .chain(slots(pool))
+            .chain(look_at(pool, pool.forks.bound(), Spot::Fork))
+            .collect();
         self.still = seen.iter().find(|item| self.seen.contains(item)).copied();
         if self.still.is_none() {
             let mut others = seen
                 .iter()
-                .filter(|item| !matches!(item, Seen::Task { .. }));
+                .filter(|item| !matches!(item.spot, Spot::Slot(_)));
             self.processor = others.next().map(|_| Processor::now(pool));
         }
         let before = std::mem::replace(&mut self.progress, progress(pool));
@@ -215,35 +209,30 @@ impl Sentinel {
     /// Ends the watch of `worker`. If its time was over because something stands still, takes that.
     pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
         leave_beats(pool, worker);
-        match self.still.take()? {
-            // A sentinel leaves rings to their peers, which take from any.
-            Seen::Ring { .. } => None,
-            Seen::Stuck { scope } => take_child(pool, scope),
-            Seen::Child { scope, .. } => {
-                let child = take_child(pool, scope)?;
-                if self.rests(pool, |time| time.workers) {
-                    pool.scopes.observe_blocking();
-                }
-                Some(child)
-            }
-            Seen::Task { seat, look } => {
-                let task = pool.seats.take_still(seat, look)?;
-                pool.seats.beat.found();
-                Some(Found::Task(task))
-            }
-            Seen::Fork { seat, look } => {
-                let job = source::take_still(pool, seat, look)?;
-                // Of a thread that is no worker, the process alone tells whether it computes.
-                let foreign = pool.forks.any_foreign();
-                if self.rests(
-                    pool,
-                    |time| if foreign { time.process } else { time.workers },
-                ) {
-                    pool.scopes.observe_blocking();
-                }
-                Some(Found::Fork(job))
-            }
+        if let Some(scope) = self.stuck.take() {
+            let slot = pool.scopes.table.get(scope)?;
+            let child = slot.core.steal()?;
+            pool.scopes.beat.found();
+            return Some(Found::Child(child, slot));
         }
+        let found = self.still.take()?.take(pool, None)?.found;
+        let rests = match found {
+            Found::Task(_) | Found::Lane(..) => {
+                pool.seats.beat.found();
+                false
+            }
+            Found::Child(..) => {
+                pool.scopes.beat.found();
+                self.rests(pool, |time| time.workers)
+            }
+            // Of a thread that is no worker, the process alone tells whether it computes.
+            Found::Fork(_) if pool.forks.any_foreign() => self.rests(pool, |time| time.process),
+            Found::Fork(_) => self.rests(pool, |time| time.workers),
+        };
+        if rests {
+            pool.scopes.observe_blocking();
+        }
+        Some(found)
     }
 
     /// Whether less than a quarter of the last period was used, by this part of the processor times: the busy threads are blocked.
@@ -255,30 +244,19 @@ impl Sentinel {
     }
 }
 
-/// The pool's progress, and guests that came: what they fork and take back themselves is no progress.
-fn progress(pool: &Shared) -> usize {
-    pool.progress().wrapping_add(pool.forks.entries())
-}
-
 fn leave_beats(pool: &Shared, worker: usize) {
     pool.scopes.beat.leave(worker);
     pool.seats.beat.leave(worker);
 }
 
-/// The workers with a task in their slot.
-fn full_slots(pool: &Shared) -> impl Iterator<Item = Seen> {
-    let seats = pool.seats.workers.scan().enumerate();
-    seats.filter_map(|(seat, worker)| {
-        let look = worker.lifo.look()?;
-        Some(Seen::Task { seat, look })
-    })
+/// The tasks in the slots of all workers.
+fn slots(pool: &Shared) -> impl Iterator<Item = Seen> {
+    look_at(pool, pool.seats.workers.high(), Spot::Slot)
 }
 
-fn take_child(pool: &Shared, scope: usize) -> Option<Found<'_>> {
-    let slot = pool.scopes.table.get(scope)?;
-    let child = slot.core.steal()?;
-    pool.scopes.beat.found();
-    Some(Found::Child(child, slot))
+/// The pool's progress, and guests that came: what they fork and take back themselves is no progress.
+fn progress(pool: &Shared) -> usize {
+    pool.progress().wrapping_add(pool.forks.entries())
 }
 
 /// Processor times; zero where the system does not tell.

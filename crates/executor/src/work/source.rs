@@ -1,29 +1,22 @@
 //! The places where a pool's work lies. Each has a function that takes work out of it, and one that says what a look at
 //! it shows.
 //!
-//! # Work of others' seats
-//!
-//! Work that a thread takes out of the seats of others: half of a ring, or a job that was forked.
-//!
-//! A worker or driver with nothing else to do takes any: a worker from rings and lists, a driver also from slots. Some work has an owner
-//! that does not come to it, because the owner runs a long task or was preempted. Two kinds of thread look twice, and take work that has
-//! not moved between the looks. Each busy worker and driver looks at rings, slots and forks in some of its turns: [`relieve`] and
-//! [`relieve_fork`]. A sentinel, a parked worker with a time-out, looks at slots, scopes and forks: `super::sentinel`.
+//! A worker or driver with nothing else to do takes any work out of the seats of others: a worker from rings and lists, a driver also from
+//! slots. Of work that has an owner, `super::still` takes what the owner does not come to.
 
 use terrace_queue::fork::Offer;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
 use super::found::{Found, Taken};
-use crate::parts::forks::Future;
+use super::still::{relieve, relieve_of_job};
 use crate::parts::injector::Lane;
-use crate::parts::scopes::Looking;
-use crate::parts::turns::Seen;
+use crate::parts::scopes::{Looking, Slot};
 use crate::pool::Shared;
 use crate::pool::fork::Claimed;
 use crate::pool::runner::Runner;
 use crate::protocol::publish::Sight;
-use crate::tuned::{ASKING, GLOBAL_INTERVAL, PERIOD};
+use crate::tuned::{ASKING, GLOBAL_INTERVAL};
 
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +67,12 @@ pub(crate) struct Look<'l, 'p> {
     pub(super) pool: &'p Shared,
     /// Its seat. A thread without one is a bystander.
     runner: Option<&'l Runner<'p>>,
-    /// The kind of thread for which it looks at scopes.
-    looking: Looking,
+    /// For which kind of thread it looks.
+    pub(super) looking: Looking,
     /// Whether [`Source::GlobalTurn`] goes first.
     is_global: bool,
     /// The turn of a thread without a seat.
     number: usize,
-    pub(super) future: Future,
 }
 
 impl<'l, 'p> Look<'l, 'p> {
@@ -94,7 +86,6 @@ impl<'l, 'p> Look<'l, 'p> {
             looking,
             is_global: false,
             number: 0,
-            future: Future::Counts,
         }
     }
 
@@ -110,14 +101,6 @@ impl<'l, 'p> Look<'l, 'p> {
         let interval = GLOBAL_INTERVAL as usize;
         let is_global = number % interval == interval - 1;
         (look, is_global.then(|| number / interval))
-    }
-
-    /// The same look, for a thread that cannot watch: a thread that may fork at any moment is no work.
-    pub(crate) fn at_present(self) -> Self {
-        Self {
-            future: Future::Ignored,
-            ..self
-        }
     }
 
     /// A look by a worker or driver that does not count as a turn.
@@ -147,7 +130,7 @@ impl Source {
         let pool = look.pool;
         match self {
             Self::GlobalTurn if look.is_global => global_turn(look.runner?),
-            Self::StalledFork if look.is_global => relieve_fork(look.runner?),
+            Self::StalledFork if look.is_global => relieve_of_job(look.runner?),
             Self::GlobalTurn | Self::StalledFork => None,
             Self::HighLane if look.is_global => None,
             Self::HighLane => {
@@ -170,14 +153,10 @@ impl Source {
                 None => take_one(pool),
             },
             Self::InjectorOne => take_one(pool),
-            Self::OfferingScopes => {
-                let taken = pool.scopes.take_ready(pool.crew());
-                taken.map(|(child, slot)| Found::Child(child, slot).into())
-            }
-            Self::AnyScope => {
-                let taken = pool.scopes.take_any();
-                taken.map(|(child, slot)| Found::Child(child, slot).into())
-            }
+            Self::OfferingScopes => take_child(pool, |slot| {
+                pool.offer(slot, Looking::Awake) == Sight::Ready
+            }),
+            Self::AnyScope => take_child(pool, |_| true),
             Self::OpenForks if !pool.may_join_in(Looking::Awake) => None,
             Self::OpenForks => take_fork(pool, look.runner, Offer::Open),
             Self::AnyFork => take_fork(pool, look.runner, Offer::Quiet),
@@ -214,13 +193,11 @@ impl Source {
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
             Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
-            Self::OpenForks => match pool.forks.sight(look.looking, Offer::Open, look.future) {
+            Self::OpenForks => match pool.forks.sight(look.looking, Offer::Open) {
                 Sight::Ready if !pool.may_join_in(look.looking) => Sight::Covered,
                 sight => sight,
             },
-            Self::AnyFork => pool
-                .forks
-                .sight(look.looking, Offer::Quiet, Future::Ignored),
+            Self::AnyFork => pool.forks.sight(look.looking, Offer::Quiet),
             Self::Peers => Sight::ready_if(pool.seats.has_ringed()),
             Self::BackgroundLane => Sight::ready_if(pool.has_background()),
             Self::AnySlot | Self::WatchedSlots => pool.seats.slots_sight(),
@@ -230,15 +207,20 @@ impl Source {
 
 /// The most urgent thing that a scope's list asks.
 fn offered(look: &Look<'_, '_>) -> Sight {
-    let scopes = &look.pool.scopes;
     let mut most = Sight::Nothing;
-    for slot in scopes.table.scan() {
-        match scopes.sight(slot, look.looking, look.pool.crew()) {
+    for slot in look.pool.scopes.table.scan() {
+        match look.pool.offer(slot, look.looking) {
             Sight::Ready => return Sight::Ready,
             seen => most = most.max(seen),
         }
     }
     most
+}
+
+/// Takes a child out of the first list that it may take from.
+fn take_child<'p>(pool: &'p Shared, may: impl Fn(&Slot<Shared>) -> bool) -> Option<Taken<'p>> {
+    let mut slots = pool.scopes.table.scan().filter(|slot| may(slot));
+    slots.find_map(|slot| Some(Found::Child(slot.core.steal()?, slot).into()))
 }
 
 fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
@@ -272,12 +254,10 @@ fn take_background(pool: &Shared) -> Option<Taken<'_>> {
 /// Takes half of the ring of another seat, from a random one on.
 pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool.seats;
-    // It reads the number once: a seat that comes during the search would shift the others.
-    let workers = seats.workers.high();
-    let all = workers + seats.drivers.high();
+    let all = seats.bound();
     let start = runner.fairness.random(all);
     let task = (start..all).chain(0..start).find_map(|number| {
-        let seat = seats.at(workers, number)?;
+        let seat = seats.at(number)?;
         if seat.ring.is_empty() || std::ptr::eq(seat, runner.seat) {
             return None;
         }
@@ -287,59 +267,6 @@ pub(super) fn take_peers<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     counts.steal_operations.add(1);
     counts.steals.add(1 + runner.seat.ring.len());
     Some(Taken::moved(task, &runner.ring()))
-}
-
-/// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
-/// slot, that has not moved since its last look. Else it suspects the next seat with work.
-///
-/// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
-/// themselves again and again.
-pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let seats = &runner.pool.seats;
-    let suspect = &runner.fairness.suspect;
-    let workers = seats.workers.high();
-    let all = workers + seats.drivers.high();
-    let see = |number| {
-        let seat = seats.at(workers, number)?;
-        let is_own = std::ptr::eq(seat, runner.seat);
-        (!is_own).then(|| seat.see(number)).flatten()
-    };
-    let (last, taken) = match suspect.get() {
-        Some(Seen::Task { seat, look }) => {
-            let task = seats.take_still(seat, look);
-            (seat, task.map(Taken::task))
-        }
-        Some(seen @ Seen::Ring { seat, .. }) => {
-            let still = seats.at(workers, seat).filter(|_| see(seat) == Some(seen));
-            let task = still.and_then(|seat| seat.steal_half(&runner.ring()));
-            (seat, task.map(|task| Taken::moved(task, &runner.ring())))
-        }
-        _ => (0, None),
-    };
-    // The seat that gave something may hold more.
-    let first = usize::from(taken.is_none());
-    suspect.set((first..first + all).find_map(|step| see((last + step) % all)));
-    taken
-}
-
-/// Likewise for a job that was forked: takes it if it has not moved since the last look.
-pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let forks = &runner.pool.forks;
-    let all = forks.bound();
-    if all == 0 {
-        return None;
-    }
-    let fairness = &runner.fairness;
-    if let Some(Seen::Fork { seat, look }) = fairness.fork_suspect.take() {
-        if let Some(job) = take_still(runner.pool, seat, look) {
-            return Some(Found::Fork(job).into());
-        }
-    }
-    let seat = fairness.random(all);
-    let look = forks.seat(seat).and_then(|seat| seat.deque.look());
-    let seen = look.map(|look| Seen::Fork { seat, look });
-    fairness.fork_suspect.set(seen);
-    None
 }
 
 /// Says, between two looks, whether a thief goes on asking.
@@ -371,21 +298,7 @@ pub(super) fn take_fork<'p>(
         }
         seat.deque.steal(least, asking())
     })?;
-    // SAFETY: this thread has claimed it, out of a deque of the pool.
+    // SAFETY: this thread has claimed it.
     let claimed = unsafe { Claimed::new(job.into_inner()) };
     Some(Found::Fork(claimed).into())
-}
-
-/// Takes the oldest job of the seat with this number, if it is the one that `look` saw.
-pub(super) fn take_still(pool: &Shared, number: usize, look: u64) -> Option<Claimed> {
-    let seat = pool.forks.seat(number)?;
-    if seat.is_here() || seat.deque.look() != Some(look) {
-        return None;
-    }
-    let job = seat.deque.take_gift().or_else(|| seat.deque.force())?;
-    // SAFETY: this thread has claimed it, out of a deque of the pool.
-    let claimed = unsafe { Claimed::new(job) };
-    // It lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
-    pool.forks.sites.note(claimed.site(), PERIOD);
-    Some(claimed)
 }

@@ -1,18 +1,14 @@
 //! A looker sees, before it sleeps, all work that it can take: for every order, with an item in each place in turn.
 
-use std::time::Duration;
-
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::fork::{Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
-use terrace_sync::time::Instant;
 use terrace_thread::ThreadSpawner;
 
-use super::found::{Found, Taken};
-use super::sentinel::Sentinel;
+use super::found::Taken;
 use super::source::{Look, Source};
 use super::{Order, Visit, visit_all};
-use crate::parts::forks::{By, JobWord};
+use crate::parts::forks::By;
 use crate::parts::pacing::ScopeKind;
 use crate::parts::scopes::{Looking, Slot};
 use crate::parts::threads::{Config, Kind, Threads};
@@ -23,14 +19,13 @@ use crate::pool::runner::Runner;
 use crate::pool::schedule::{CoreOf, Usual};
 use crate::protocol::job::JobRef;
 use crate::protocol::publish::Sight;
-use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
 const TURNS: u32 = 61 * 64;
 
 /// Where the one item lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     HighLane,
     Injector,
     OwnSlot,
@@ -67,7 +62,7 @@ const PLACES: [Place; 12] = [
 
 /// Which thread looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looker {
+pub(super) enum Looker {
     Worker,
     Driver,
     Bystander,
@@ -76,12 +71,12 @@ enum Looker {
 const LOOKERS: [Looker; 3] = [Looker::Worker, Looker::Driver, Looker::Bystander];
 
 /// A pool of two workers that have no threads, and a driver.
-struct Pool {
-    shared: Arc<Shared>,
+pub(super) struct Pool {
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Pool {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut config = Config::default();
         config.workers = 2;
         let shared = Shared::new(Threads::new(config), None, |_| ());
@@ -93,7 +88,7 @@ impl Pool {
         Self { shared }
     }
 
-    fn item(&self) -> Runnable {
+    pub(super) fn item(&self) -> Runnable {
         let core = CoreRef::Shared(CoreOf::<Usual>::counted(Arc::clone(&self.shared)));
         // SAFETY: the future is Send and borrows nothing.
         let (runnable, task) = unsafe { task::build(core, async {}) };
@@ -102,7 +97,7 @@ impl Pool {
     }
 
     /// A scope of this thread, which is never closed.
-    fn open_scope(&self) -> &Slot<Shared> {
+    pub(super) fn open_scope(&self) -> &Slot<Shared> {
         let table = &self.shared.scopes.table;
         let slot = table.get(table.acquire()).expect("it was acquired");
         // SAFETY: the table has just handed out this slot of the pool's.
@@ -118,7 +113,7 @@ impl Pool {
     }
 
     /// Another thread forks a job, and ends without a join: nothing runs the job.
-    fn fork(&self, offer: Offer) {
+    pub(super) fn fork(&self, offer: Offer) {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let seat = self.shared.forks.enter(&raw const *self.shared, By::Guest);
@@ -129,14 +124,14 @@ impl Pool {
                     offer,
                     gives: Gives::Asked,
                 };
-                let pushed = owner.push(JobWord::of(JobRef::<Worker>::leaked()), pace);
+                let pushed = owner.push(JobRef::<Worker>::leaked(), pace);
                 assert!(pushed.is_ok());
             });
         });
     }
 
     /// The runners of the looker, if it has a seat, and of a peer.
-    fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
+    pub(super) fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
         let own = match looker {
             // SAFETY: `new` has acquired the seat, whose only runner this is.
             Looker::Worker => Some(unsafe { Runner::worker(&self.shared, 0, Kind::Worker) }),
@@ -151,7 +146,7 @@ impl Pool {
     }
 
     /// Puts an item there; false if the looker has no such place. Drivers do not use their slots.
-    fn put(&self, place: Place, own: Option<&Runner<'_>>, peer: &Runner<'_>) -> bool {
+    pub(super) fn put(&self, place: Place, own: Option<&Runner<'_>>, peer: &Runner<'_>) -> bool {
         let pool = &*self.shared;
         if place == Place::OwnSlot && own.is_some_and(Runner::is_driver) {
             return false;
@@ -208,9 +203,14 @@ fn look_at<'n>(
         Some(own) => Look::from_seat(own, looking),
         None => Look::bystander(&pool.shared, looking),
     };
-    let lookings = [Looking::Awake, Looking::Parking, Looking::ToWake];
+    let lookings = [
+        Looking::Awake,
+        Looking::Parking,
+        Looking::ToWake,
+        Looking::InWait,
+    ];
     let seen = lookings.map(|looking| sight(&looks(looking)));
-    let least = seen.into_iter().min().expect("three looks");
+    let least = seen.into_iter().min().expect("four looks");
     let takes = (0..TURNS).any(|_| {
         let look = match &own {
             Some(own) => Look::turn(own),
@@ -402,181 +402,4 @@ fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
             );
         }
     }
-}
-
-/// What the sentinel takes when its watch ends of itself, after less than so many looks.
-fn watch<'p>(sentinel: &mut Sentinel, pool: &'p Pool, most: usize) -> Option<Found<'p>> {
-    let looks = sentinel.sleeps(&pool.shared, 0).take(most).count();
-    assert!(looks < most, "the watch goes on");
-    sentinel.end(&pool.shared, 0)
-}
-
-/// This thread has opened a scope and comes to none of its children. The sentinel takes one at its first look on the beat.
-#[test]
-fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
-    let pool = Pool::new();
-    let (_, peer) = pool.runners(Looker::Bystander);
-    let mut sentinel = Sentinel::default();
-    assert!(pool.put(Place::ScopeDriven, None, &peer));
-    for _ in 0..100 {
-        pool.shared.scopes.beat.look_in_vain();
-    }
-    let before = pool.shared.scopes.beat.period();
-    assert!(watch(&mut sentinel, &pool, 1).is_some());
-    assert!(pool.shared.scopes.beat.period() < before);
-}
-
-/// A worker that pushes one child for a sleeping thread of a scope runs the child itself: it is worth no wake, however long the scope's
-/// body was. A second child is.
-#[test]
-fn one_child_of_a_sleeping_scope_is_worth_no_wake() {
-    let pool = Pool::new();
-    let slot = pool.open_scope();
-    let scopes = &pool.shared.scopes;
-    let surplus = || scopes.surplus(slot, pool.shared.crew());
-    // A thread in a long body comes to no child soon.
-    let now = Instant::now();
-    let begun = now.checked_sub(PERIOD).expect("the machine is up");
-    scopes.pacing(slot).observe_body(begun);
-    slot.core.push_remote(pool.item());
-    assert_eq!(surplus(), 1);
-    slot.core.body_ended();
-    slot.core.announce_sleep();
-    assert_eq!(surplus(), 0);
-    slot.core.push_remote(pool.item());
-    assert_eq!(surplus(), 1);
-}
-
-/// A task in a slot that has not moved for some microseconds lies behind a long poll: the sentinel takes it, and looks on the shortest
-/// beat from then on. Looks that find none make the beat longer.
-#[test]
-fn a_sentinel_takes_a_task_behind_a_long_poll() {
-    let pool = Pool::new();
-    let (_, peer) = pool.runners(Looker::Bystander);
-    let beat = || pool.shared.seats.beat.period();
-    let shortest = beat();
-    pool.shared.scopes.drivers.rise();
-    let mut sentinel = Sentinel::default();
-    let mut looks = sentinel.sleeps(&pool.shared, 0);
-    for _ in 0..100 {
-        assert!(looks.next().is_some(), "no task lies there");
-    }
-    assert!(beat() > 2 * shortest);
-    assert!(peer.seat.lifo.put(pool.item()).is_none());
-    assert_eq!(
-        looks.next(),
-        None,
-        "a task lies there for some microseconds"
-    );
-    drop(looks);
-    assert!(sentinel.end(&pool.shared, 0).is_some());
-    assert_eq!(beat(), shortest);
-    // A worker that has looked around before knows the task already.
-    assert!(peer.seat.lifo.put(pool.item()).is_none());
-    sentinel.looks_around(&pool.shared);
-    assert_eq!(sentinel.sleeps(&pool.shared, 0).next(), None);
-    assert!(sentinel.end(&pool.shared, 0).is_some());
-}
-
-/// Where no core is free, it takes what has not moved for a whole period.
-#[test]
-fn a_sentinel_takes_what_has_not_moved_for_a_period() {
-    for place in [Place::ScopeOfBusyPool, Place::PeerSlot, Place::ForkQuiet] {
-        let pool = Pool::new();
-        let (_, peer) = pool.runners(Looker::Bystander);
-        let mut sentinel = Sentinel::default();
-        assert!(pool.put(place, None, &peer));
-        pool.shared.scopes.drivers.rise();
-        // Another sentinel has the beat of slots.
-        assert!(pool.shared.seats.beat.claim(1));
-        let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
-        assert_eq!(slept, PERIOD, "{place:?}");
-        assert!(sentinel.end(&pool.shared, 0).is_some(), "{place:?}");
-    }
-}
-
-/// While scopes are open that have nothing in their lists, a sentinel looks on the beat, and a second one rarely.
-#[test]
-fn one_of_two_sentinels_looks_on_the_beat() {
-    let pool = Pool::new();
-    let scope = pool.open_scope();
-    let (mut first, mut second) = (Sentinel::default(), Sentinel::default());
-    let beat = pool.shared.scopes.beat.period();
-    let mut sleeps = first.sleeps(&pool.shared, 0);
-    assert!(sleeps.next() >= Some(beat) && sleeps.next() < Some(2 * beat));
-    assert_eq!(second.sleeps(&pool.shared, 1).next(), Some(PERIOD));
-    drop(sleeps);
-    assert!(first.end(&pool.shared, 0).is_none());
-    assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
-    scope.core.body_ended();
-}
-
-/// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours. Nor is it for
-/// long where a thread is busy, and nothing moves.
-#[test]
-fn a_scope_that_sleeps_is_not_watched() {
-    let pool = Pool::new();
-    let (_, peer) = pool.runners(Looker::Bystander);
-    let scope = &pool.open_scope().core;
-    // A child that waits, as it is in no list.
-    scope.add_child();
-    scope.body_ended();
-    let mut sentinel = Sentinel::default();
-    let watches = |sentinel: &mut Sentinel| {
-        let slept: Duration = sentinel.sleeps(&pool.shared, 0).take(10_000).sum();
-        assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.keen);
-        slept
-    };
-    let long = 60 * PERIOD..70 * PERIOD;
-    assert!(
-        long.contains(&watches(&mut sentinel)),
-        "its thread is awake"
-    );
-    assert!(sentinel.is_bored(&pool.shared));
-    peer.seat.count.spawn();
-    peer.seat.count.end();
-    assert!(!sentinel.is_bored(&pool.shared), "a task has ended");
-    assert!(long.contains(&watches(&mut sentinel)));
-    scope.announce_sleep();
-    assert!(watches(&mut Sentinel::default()) < 4 * PERIOD);
-    pool.shared.scopes.drivers.rise();
-    let slept = watches(&mut Sentinel::default());
-    assert!(
-        long.contains(&slept),
-        "a thread is busy that may wake the child"
-    );
-}
-
-/// A thread that has forked may do so again at any moment. The watch goes on, and looks seldom where nothing moves.
-#[test]
-fn a_thread_that_forks_and_sleeps_is_watched_seldom() {
-    let pool = Pool::new();
-    let seat = pool.shared.forks.enter(&raw const *pool.shared, By::Guest);
-    assert!(seat.begins_forking());
-    let mut sentinel = Sentinel::default();
-    let mut sleeps = sentinel.sleeps(&pool.shared, 0);
-    let often: Vec<_> = sleeps
-        .by_ref()
-        .take_while(|&sleep| sleep <= PERIOD)
-        .collect();
-    let slept: Duration = often.iter().sum();
-    assert!((60 * PERIOD..70 * PERIOD).contains(&slept), "{slept:?}");
-    assert_eq!(sleeps.next(), Some(LONG_PERIOD));
-    pool.fork(Offer::Quiet);
-    assert!(sleeps.next() <= Some(PERIOD), "there is a job");
-    assert_eq!(sleeps.last(), None);
-    assert!(sentinel.end(&pool.shared, 0).is_some());
-}
-
-/// With nothing active, a watch ends. It goes on for some milliseconds if the worker has lately run a child.
-#[test]
-fn a_watch_without_anything_to_watch_ends() {
-    let pool = Pool::new();
-    let mut sentinel = Sentinel::default();
-    assert!(watch(&mut sentinel, &pool, 2).is_none());
-    sentinel.keen = true;
-    assert!(sentinel.keen);
-    let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
-    assert!(slept > PERIOD && slept < 4 * PERIOD);
-    assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.keen);
 }

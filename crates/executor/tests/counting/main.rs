@@ -1,5 +1,6 @@
 //! The costs of a spawn: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
-//! Amortised over many spawns after a warm-up. Two cores hide contention; counts do not.
+//! Amortised over many spawns after a warm-up. Two cores hide contention; counts do not. With `inspect` each task has a record besides.
+#![cfg(not(feature = "inspect"))]
 
 mod eager;
 
