@@ -98,8 +98,6 @@ pub(crate) const PENDING_EAGER: u32 = 128;
 pub(crate) const SPAWN_BATCH: usize = 256;
 /// A worker keeps at most so many references to its pool for new tasks; one more makes it give back half of them.
 pub(crate) const KEPT_REFERENCES: usize = 256;
-/// Only a fork seat with a lower number is kept open: looks go through all seats up to the highest open one.
-pub(crate) const KEPT_SEATS: usize = 8;
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`. While so many spares wait in their
 /// start hooks, no further one is started.
 pub(crate) const FEW_SPARES: usize = 16;

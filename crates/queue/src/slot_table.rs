@@ -39,8 +39,6 @@ pub struct SlotTable<S, const FIRST: usize> {
     high: AtomicUsize,
     /// Bit `i % 64` of word `i / 64` is set while slot `i` is open. Only plain data under the lock.
     open: Mutex<Vec<u64>>,
-    /// 0, or the index plus one of a slot that its last thread has left open.
-    kept: AtomicUsize,
 }
 
 impl<S, const FIRST: usize> SlotTable<S, FIRST> {
@@ -128,53 +126,6 @@ impl<S: Default + Send + Sync, const FIRST: usize> SlotTable<S, FIRST> {
         });
         // Ordering: Relaxed, as in `acquire`.
         self.high.store(high, Ordering::Relaxed);
-    }
-
-    /// As [`acquire`](Self::acquire), but takes the slot that is [kept](Self::keep) first, if one is: one read-modify-write, and no lock.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use terrace_queue::SlotTable;
-    /// use terrace_sync::atomic::AtomicU32;
-    ///
-    /// let table = SlotTable::<AtomicU32, 1>::default();
-    /// let index = table.acquire_kept();
-    /// table.keep(index);
-    /// assert_eq!(table.acquire_kept(), index);
-    /// assert_ne!(table.acquire_kept(), index, "none is kept any more");
-    /// ```
-    pub fn acquire_kept(&self) -> usize {
-        let acquire = ordering!("queue-slot-kept-relaxed", Acquire);
-        // Ordering: Acquire pairs with the Release in `keep`.
-        let kept = self.kept.swap(0, acquire).checked_sub(1);
-        kept.unwrap_or_else(|| self.acquire())
-    }
-
-    /// Leaves the slot open for the next thread that calls [`acquire_kept`](Self::acquire_kept), which sees what the calling one has
-    /// written there. If another slot is kept, gives this one back.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use terrace_queue::SlotTable;
-    /// use terrace_sync::atomic::AtomicU32;
-    ///
-    /// let table = SlotTable::<AtomicU32, 1>::default();
-    /// let (one, two) = (table.acquire(), table.acquire());
-    /// table.keep(one);
-    /// table.keep(two);
-    /// // One is kept, and scans see it. The other was given back.
-    /// assert_eq!((table.acquire_kept(), table.high()), (one, one + 1));
-    /// ```
-    pub fn keep(&self, index: usize) {
-        // Ordering: Release pairs with the Acquire in `acquire_kept`. Relaxed on failure, which hands nothing over.
-        let kept = self
-            .kept
-            .compare_exchange(0, index + 1, Ordering::Release, Ordering::Relaxed);
-        if kept.is_err() {
-            self.release(index);
-        }
     }
 
     /// The slot at `index`, which was acquired at some time; `None` where its chunk never was.
@@ -304,15 +255,6 @@ mod tests {
         }
         covers::<1>();
         covers::<8>();
-    }
-
-    #[test]
-    fn one_slot_at_a_time_is_kept() {
-        let table = SlotTable::<u8, 1>::default();
-        let (one, two) = (table.acquire_kept(), table.acquire_kept());
-        table.keep(two);
-        table.keep(one);
-        assert_eq!((table.acquire_kept(), table.acquire_kept()), (two, one));
     }
 
     #[test]

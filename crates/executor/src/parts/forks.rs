@@ -13,7 +13,7 @@ use super::pacing::Sites;
 use super::scopes::Looking;
 use crate::protocol::job::ScopeRoot;
 use crate::protocol::publish::Sight;
-use crate::tuned::{KEPT_SEATS, PUSHES};
+use crate::tuned::PUSHES;
 
 /// The seat of one thread at a time, for jobs of type `J`. It lies in a table of the pool, so that thieves may look into it at any time.
 pub(crate) struct ForkSeat<P, J> {
@@ -236,10 +236,9 @@ impl<P: Sync, J: Word + Send> Forks<P, J> {
         }
     }
 
-    /// Takes a free seat for the calling thread. One read-modify-write, and a lock besides where no seat is kept. The first thread in
-    /// a seat allocates its deque.
+    /// Takes a free seat for the calling thread. One lock. The first thread in a seat allocates its deque.
     pub(crate) fn enter(&self, pool: *const P, by: By) -> &ForkSeat<P, J> {
-        let number = self.places.acquire_kept();
+        let number = self.places.acquire();
         let place = self.places.get(number).expect("it was acquired");
         let seat = place.get_or_init(|| Box::new(ForkSeat::new(pool, number)));
         seat.enter(by);
@@ -253,11 +252,7 @@ impl<P: Sync, J: Word + Send> Forks<P, J> {
     /// Gives back the seat of the calling thread.
     pub(crate) fn leave(&self, seat: &ForkSeat<P, J>) {
         seat.leave();
-        if seat.number < KEPT_SEATS {
-            self.places.keep(seat.number);
-        } else {
-            self.places.release(seat.number);
-        }
+        self.places.release(seat.number);
     }
 
     /// The seat with this number, if a thread has ever taken it.
