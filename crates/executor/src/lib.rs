@@ -34,22 +34,7 @@ pub mod protocol;
 #[cfg(not(terrace_loom))]
 mod raw;
 #[cfg(not(terrace_loom))]
-mod run {
-    //! The threads and futures that run a pool's work, from their start to their end.
-
-    pub(crate) mod block_on;
-    pub(crate) mod driver;
-    pub(crate) mod fork;
-    pub(crate) mod life;
-    pub(crate) mod owner;
-    pub(crate) mod shutdown;
-    pub(crate) mod stand_in;
-    pub(crate) mod threadless;
-    pub(crate) mod wait;
-    mod watch;
-    mod worker;
-    pub(crate) mod yields;
-}
+mod run;
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod scope;
@@ -76,7 +61,7 @@ pub use crate::{
     builder::Builder,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
-    member::{Half, Spawnable, SpawnableLocal},
+    member::{Half, Spawnable, SpawnableLocal, Yield, yield_local, yield_now},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::injector::Lane,
@@ -87,7 +72,6 @@ pub use crate::{
     run::block_on::block_on,
     run::owner::HostedWorker,
     run::shutdown::{Shutdown, StillRunning},
-    run::yields::{Yield, yield_local, yield_now},
     spawner::Spawner,
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
