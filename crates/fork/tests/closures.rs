@@ -10,8 +10,7 @@ use pools::{WORKERS, with_each};
 use terrace_executor::{Builder, Executor, Worker};
 use terrace_fork::{MemberScope, Scope, ThreadPool, scope};
 use terrace_testing::{
-    CountingAllocator, Drops, OnDrop, Random, Yields, allocations, completed_elsewhere,
-    in_own_process, text_of, watchdog,
+    CountingAllocator, Drops, OnDrop, Random, Yields, completed_elsewhere, text_of, watchdog,
 };
 use terrace_thread::ThreadId;
 
@@ -156,6 +155,8 @@ fn a_cancelled_closure_is_dropped_uncalled_and_its_destructor_may_panic() {
 #[cfg(not(feature = "inspect"))]
 #[test]
 fn a_closure_takes_one_allocation() {
+    use terrace_testing::{allocations, in_own_process};
+
     // Alone: a waiting thread of another test would run some of the children, and a wait that sleeps for them allocates.
     in_own_process("a_closure_takes_one_allocation", || {
         let executor = Builder::new().workers(0).build();
