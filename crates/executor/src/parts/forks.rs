@@ -68,7 +68,8 @@ pub(crate) struct Mine {
 }
 
 // SAFETY: `mine`, `outer`, `root` and the owner's handle of the deque are for the thread that holds the seat. It takes the seat after the
-// one before gave it back, which `Forks::enter` orders. Other threads take jobs out of the deque, hence `J: Send`. `pool` is the pool that holds the table, and `Sync`.
+// one before gave it back, which `Forks::enter` orders. Other threads take jobs out of the deque, hence `J: Send`. `pool` is the pool that
+// holds the table, and `Sync`.
 unsafe impl<P: Sync, J: Send> Sync for ForkSeat<P, J> {}
 // SAFETY: as above; the seat itself stays in its table.
 unsafe impl<P: Sync, J: Send> Send for ForkSeat<P, J> {}

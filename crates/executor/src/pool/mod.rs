@@ -163,7 +163,7 @@ impl Shared {
     }
 }
 
-/// The one question before a wake, and before an awake worker takes what another thread would come to: how many threads more the work is worth.
+/// The questions before a wake, and before an awake worker takes what another thread would come to: how many threads more the work is worth.
 impl Shared {
     /// Awake workers, and threads off the pool that drive a scope: the threads that are busy with children; a hint. A worker that has
     /// announced its sleep is none of them.
@@ -223,7 +223,7 @@ impl Shared {
             return 0;
         }
         let busy = self.busy();
-        // The scope's thread, and all workers.
+        // No more than there are: the scope's thread, and all workers.
         let others = (self.workers() + 1).saturating_sub(busy);
         queued.min(self.room(Looking::ToWake, busy)).min(others)
     }
